@@ -1,0 +1,144 @@
+"""The syntax tree: frozen nodes, each with an id that names it in positions, types and traces.
+
+Macros are gone here: the parser expands them into `Comprehension`. `Ast.macros` remembers what was written.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kadmit.cel.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """null, bool, int, uint, double, string or bytes; `value` is its run-time value."""
+
+    id: int
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ident:
+    """A name; a leading dot (`.a`) is kept in it."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select:
+    """operand.field, or has(operand.field) where `test` is set."""
+
+    id: int
+    operand: "Expr"
+    field: str
+    test: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A function, operator (`_+_`) or method call. `&&` and `||` chains hold all of their terms in one call."""
+
+    id: int
+    function: str
+    target: "Expr | None"
+    args: tuple["Expr", ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListExpr:
+    """[a, ?b]; `optional` holds the indexes marked with a question mark."""
+
+    id: int
+    elements: tuple["Expr", ...]
+    optional: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapEntry:
+    id: int
+    key: "Expr"
+    value: "Expr"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapExpr:
+    """{k: v, ?k: v}."""
+
+    id: int
+    entries: tuple[MapEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructField:
+    id: int
+    name: str
+    value: "Expr"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructExpr:
+    """Type.name{field: value}."""
+
+    id: int
+    type_name: str
+    fields: tuple[StructField, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comprehension:
+    """What every macro over a collection becomes: a fold with an accumulator."""
+
+    id: int
+    iter_range: "Expr"
+    iter_var: str
+    iter_var2: str  # "" in one-variable comprehensions
+    accu_var: str
+    accu_init: "Expr"
+    loop_condition: "Expr"
+    loop_step: "Expr"
+    result: "Expr"
+
+
+Expr: TypeAlias = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
+
+
+@dataclass(frozen=True, slots=True)
+class Ast:
+    """A parsed expression: its tree, and where each node stands."""
+
+    root: Expr
+    source: Source
+    offsets: Mapping[int, int]  # node id -> offset of what an error would point at, in code points
+    macros: Mapping[int, Expr]  # id of an expanded macro -> the call as it was written
+
+
+def children(node: Expr) -> Iterator[Expr]:
+    """Direct sub-expressions, in the order in which they stand (a comprehension: in evaluation order)."""
+    match node:
+        case Select():
+            yield node.operand
+        case Call():
+            if node.target is not None:
+                yield node.target
+            yield from node.args
+        case ListExpr():
+            yield from node.elements
+        case MapExpr():
+            for entry in node.entries:
+                yield entry.key
+                yield entry.value
+        case StructExpr():
+            for f in node.fields:
+                yield f.value
+        case Comprehension():
+            yield node.iter_range
+            yield node.accu_init
+            yield node.loop_condition
+            yield node.loop_step
+            yield node.result
+        case _:
+            return

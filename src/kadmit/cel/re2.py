@@ -1,0 +1,105 @@
+"""Regular expressions of users: Go's syntax and texts, run by RE2, so that no pattern takes exponential time.
+
+`go_regexp` decides whether Go accepts a pattern and rewrites the few spellings that the C++ library lacks; this module
+compiles, caches and matches. The library is called through its bare extension type: its Python wrapper is several
+times slower.
+"""
+
+from functools import lru_cache
+
+from re2 import _re2
+
+from kadmit.cel import go_regexp
+from kadmit.cel.values import CelError
+
+_ANYWHERE = _re2.RE2.Anchor.UNANCHORED
+_NO_MATCH = -1
+_CACHED_PATTERNS = 128  # each may use up to _MEMORY
+_MEMORY = 8 << 20
+_LARGE_MEMORY = 64 << 20  # for patterns which Go takes and the usual budget does not
+_CACHED_LENGTH = 10_000
+
+
+class Pattern:
+    """A compiled pattern. Texts are matched as UTF-8, so offsets inside are bytes; results are strings again."""
+
+    __slots__ = ("_match", "source")
+
+    def __init__(self, source: str, compiled: _re2.RE2) -> None:
+        self.source = source
+        self._match = compiled.Match
+
+    def search(self, text: str) -> bool:
+        """Whether it matches anywhere in the text."""
+        data = text.encode("utf-8", "replace")
+        return bool(self._match(_ANYWHERE, data, 0, len(data))[0][0] != _NO_MATCH)
+
+    def find(self, text: str) -> str:
+        """The leftmost match, or the empty string."""
+        data = text.encode("utf-8", "replace")
+        start, end = self._match(_ANYWHERE, data, 0, len(data))[0]
+        return "" if start == _NO_MATCH else data[start:end].decode()
+
+    def find_all(self, text: str, limit: int = -1) -> list[str]:
+        """The first `limit` matches (all if negative), as Go counts them: no empty match right after another match."""
+        data = text.encode("utf-8", "replace")
+        size = len(data)
+        found: list[str] = []
+        position, previous_end = 0, -1
+        while position <= size and len(found) != limit:
+            start, end = self._match(_ANYWHERE, data, position, size)[0]
+            if start == _NO_MATCH:
+                break
+            if end > position:
+                position = end
+                accepted = True
+            else:
+                accepted = start != previous_end
+                position = _next_character(data, position)
+            previous_end = end
+            if accepted:
+                found.append(data[start:end].decode())
+        return found
+
+
+def _next_character(data: bytes, position: int) -> int:
+    position += 1
+    while position < len(data) and data[position] & 0xC0 == 0x80:
+        position += 1
+    return position
+
+
+def compile_pattern(source: str) -> Pattern | CelError:
+    """The pattern, or `error parsing regexp: …` in Go's words."""
+    return _cached(source) if len(source) <= _CACHED_LENGTH else _compile(source)
+
+
+def _compile(source: str) -> Pattern | CelError:
+    translated = go_regexp.translate(source)
+    if isinstance(translated, go_regexp.SyntaxIssue):
+        return CelError(str(translated))
+    data = translated.encode("utf-8", "replace")
+    compiled = _re2.RE2(data, _options(_MEMORY))
+    if not compiled.ok():
+        compiled = _re2.RE2(data, _options(_LARGE_MEMORY))
+    if not compiled.ok():
+        # Go's limit is higher than what we give to one pattern; the answer is the one that Go has for that.
+        return CelError(str(go_regexp.SyntaxIssue("expression too large", source)))
+    return Pattern(source, compiled)
+
+
+_cached = lru_cache(maxsize=_CACHED_PATTERNS)(_compile)
+
+
+def _options(memory: int) -> _re2.RE2.Options:
+    options = _re2.RE2.Options()
+    options.log_errors = False
+    options.never_capture = True  # nothing asks for groups, and a match without them is faster
+    options.max_mem = memory
+    return options
+
+
+def pattern_literal_issue(value: object) -> str | None:
+    """What the compiler says of the first argument of matches(LITERAL …), if anything."""
+    good = isinstance(value, str) and not isinstance(compile_pattern(value), CelError)
+    return None if good else "invalid matches argument"

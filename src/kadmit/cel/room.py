@@ -1,0 +1,24 @@
+"""Room on Python's stack for deep trees.
+
+Nesting is limited to 250 levels by the parser, but a macro nests several nodes into one level, and each node takes a
+few Python frames. Rather than change the interpreter's limit for everybody, it is raised the first time a tree needs
+it: since 3.11 calls between Python functions do not use the C stack, so the higher limit is safe.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEEP = 30_000
+
+
+def for_depth(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a recursive function, again with more room if the first call ran out of it."""
+    try:
+        return function(*args, **kwargs)
+    except RecursionError:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
+        return function(*args, **kwargs)

@@ -1,0 +1,62 @@
+"""Paths into a document, read once and walked many times.
+
+They are JSON Pointers (RFC 6901) as Kubernetes reads them: whatever stands before the first slash is ignored, an index may be
+negative (from the end) or written `+1` or `01`, and a text without any slash points nowhere.
+"""
+
+import re
+from dataclasses import dataclass
+
+from kadmit.patch import gotext
+
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_INT64_DIGITS = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One step: the key of an object, and its reading as the index of a list, if it has one."""
+
+    key: str
+    index: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """text: as written; parents: the way to the container; last: what to look up in it, None if it points nowhere."""
+
+    text: str
+    parents: tuple[tuple[str, int | None], ...]
+    last: Token | None
+
+
+def parse(text: str) -> Pointer:
+    """Any text is a pointer, though perhaps to nowhere."""
+    tokens = [token(part) for part in text.split("/")[1:]]
+    if not tokens:
+        return Pointer(text, (), None)
+    return Pointer(text, tuple((step.key, step.index) for step in tokens[:-1]), tokens[-1])
+
+
+def token(part: str) -> Token:
+    key = part.replace("~1", "/").replace("~0", "~")
+    return Token(key, _index(key))
+
+
+def escape(key: str) -> str:
+    """One key as a part of a pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def index_fault(key: str) -> str:
+    """Go's complaint about a key that is no index."""
+    trouble = "value out of range" if _INTEGER.match(key) else "invalid syntax"
+    return f"strconv.Atoi: parsing {gotext.quote(key)}: {trouble}"
+
+
+def _index(key: str) -> int | None:
+    """NB: digits are counted before they are converted: a long number costs Python quadratic time."""
+    if not _INTEGER.match(key) or len(key.lstrip("+-").lstrip("0")) > _INT64_DIGITS:
+        return None
+    value = int(key)
+    return value if -(2**63) <= value < 2**63 else None

@@ -1,0 +1,50 @@
+"""Google's cel-spec test data, taken from its npm package once and kept in .cache.
+
+The package holds JavaScript modules, each of them one literal, so no JavaScript is run: the text after the assignment is
+read as JSON5. Beside each test of the specification it carries what cel-go made of it: tree, types, compile errors.
+"""
+
+import functools
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyjson5
+import pytest
+
+PACKAGE = "@bufbuild/cel-spec@0.6.1"
+ARCHIVE = "bufbuild-cel-spec-0.6.1.tgz"
+CACHE = Path(__file__).parents[2] / ".cache" / "celspec"
+FOLDER = "package/dist/cjs/testdata"
+
+
+@functools.cache
+def load(name: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """All tests of one file (conformance, parsing, checking, comprehension) with their paths, such as basic/variables/x."""
+    with tarfile.open(_archive()) as archive:
+        member = archive.extractfile(f"{FOLDER}/{name}.js")
+        assert member is not None
+        text = member.read().decode()
+    literal = text.rsplit("exports.tests = ", 1)[1].rstrip().rstrip(";")
+    return list(_tests(pyjson5.decode(literal), ()))
+
+
+def _tests(suite: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for inner in suite.get("suites", ()):
+        yield from _tests(inner, (*path, inner["name"]))
+    for test in suite.get("tests", ()):
+        yield "/".join((*path, str(test["original"].get("name", test["original"].get("expr"))))), test
+
+
+def _archive() -> Path:
+    """The package, fetched if it is not there yet; a machine without npm or network skips what needs it."""
+    archive = CACHE / ARCHIVE
+    if not archive.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        try:
+            subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=CACHE, check=True, capture_output=True, timeout=120)
+        except (OSError, subprocess.SubprocessError) as e:
+            pytest.skip(f"{PACKAGE} cannot be fetched: {e}", allow_module_level=True)
+    return archive
