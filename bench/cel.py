@@ -84,7 +84,7 @@ Compiler = Callable[[str], Program]
 def kadmit(bound: dict[str, Any]) -> Compiler:
     from kadmit.cel import environment
 
-    env = environment.mutation_environment(36)
+    env = environment.mutation(minor=36)
     bindings = {"object": bound}
 
     def compile_(text: str) -> Program:

@@ -2,8 +2,11 @@
 
 The package holds JavaScript modules, each of them one literal, so no JavaScript is run: the text after the assignment is
 read as JSON5. Beside each test of the specification it carries what cel-go made of it: tree, types, compile errors.
+
+Without the data nothing is known about how well we do, so a machine that cannot get it fails; it does not skip.
 """
 
+import fcntl
 import functools
 import subprocess
 import tarfile
@@ -12,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyjson5
-import pytest
 
 PACKAGE = "@bufbuild/cel-spec@0.6.1"
 ARCHIVE = "bufbuild-cel-spec-0.6.1.tgz"
@@ -39,12 +41,19 @@ def _tests(suite: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[st
 
 
 def _archive() -> Path:
-    """The package, fetched if it is not there yet; a machine without npm or network skips what needs it."""
+    """The package, fetched if it is not there yet. Test processes that start together wait for the one that fetches."""
     archive = CACHE / ARCHIVE
-    if not archive.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        try:
-            subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=CACHE, check=True, capture_output=True, timeout=120)
-        except (OSError, subprocess.SubprocessError) as e:
-            pytest.skip(f"{PACKAGE} cannot be fetched: {e}", allow_module_level=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.exists():
+            _fetch(archive)
     return archive
+
+
+def _fetch(archive: Path) -> None:
+    """Under another name first: an archive that is there is whole."""
+    fetched = CACHE / "fetched"
+    fetched.mkdir(exist_ok=True)
+    subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=fetched, check=True, capture_output=True, timeout=300)
+    (fetched / ARCHIVE).rename(archive)

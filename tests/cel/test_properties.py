@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from tests.cel.expressions import damaged, expressions, noise, objects
 
-from kadmit.cel import environment
+from kadmit.cel import environment, jsonform
+from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
+from kadmit.cel.operators import MISSING
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
 from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp, Value
 
-ENVIRONMENT = environment.mutation_environment(36)
+ENVIRONMENT = environment.mutation(minor=36)
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -33,7 +35,13 @@ def form(value: Value) -> object:
             return ("duration", value.nanos)
         case Type():
             return ("type", str(value))
-    return (type(value).__name__, repr(value))
+        case ObjectValue():
+            return ("object", value.cel_type.name, form(value.fields))
+        case JSONPatchValue():
+            return ("patch", value.op, value.path, value.from_, None if value.value is MISSING else [form(value.value)])
+        case None | bool() | int() | float() | str() | bytes():
+            return (type(value).__name__, repr(value))
+    return (type(value).__name__, jsonform.to_json(value))
 
 
 def outcomes(text: str, bound: dict[str, Any]) -> list[tuple[object, int]] | None:
@@ -49,6 +57,8 @@ def outcomes(text: str, bound: dict[str, Any]) -> list[tuple[object, int]] | Non
 
 
 @BOUNDED
+@example(text="dyn(0.0).all(k, true)", bound={})  # a constant that is falsy is not an empty list
+@example(text="dyn(optional.none())[?has(object.m.k)]", bound={"m": {}})  # a key that is never looked at costs nothing
 @given(text=expressions(), bound=objects)
 def test_both_evaluators_give_one_value_error_and_cost(text: str, bound: dict[str, Any]) -> None:
     said = outcomes(text, bound)

@@ -27,6 +27,14 @@ def settle(record: Record, suite: str, *, ran: Iterable[str], failures: Mapping[
         pytest.fail(_report(surprises, healed), pytrace=False)
 
 
+def attempt(row: Callable[[], str | None]) -> str | None:
+    """What is wrong with a row; an engine that breaks is wrong about this row, and goes on to the next."""
+    try:
+        return row()
+    except Exception as e:
+        return f"raises {type(e).__name__}: {e}"
+
+
 def count(record: Record, suite: str, what: str, number: int) -> None:
     record(PROPERTY, [suite, what, number])
 

@@ -5,19 +5,22 @@ order in which a policy does, and gives an answer in the words of `tables`. What
 not apply, a value that cannot become JSON, names that are not allowed) is left to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from tests.conformance import tables
 from tests.conformance.tables import Failed, Gave, Refused, Row
 
-from kadmit.cel import cost, environment, jsonform, types
+from kadmit.cel import composition, cost, environment, gotime, jsonform, operators, types
+from kadmit.cel.composition import Composition
 from kadmit.cel.environment import Environment
-from kadmit.cel.library import mutation
+from kadmit.cel.library import authorizer, mutation
 from kadmit.cel.program import Program
 from kadmit.cel.source import CompileError
-from kadmit.cel.values import CelError, Value
+from kadmit.cel.types import Kind
+from kadmit.cel.values import CelError, MapValue, Optional, Timestamp, Value, type_of
 
 MINOR = 36
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -42,7 +45,7 @@ def answer(row: Row) -> Refused | Failed | Gave | Unevaluated:
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    variables: Mapping[str, Program]
+    variables: Composition
     conditions: Mapping[str, Program]  # by their text
     mutation: Program
 
@@ -72,50 +75,20 @@ def _compiled(row: Row) -> _Policy | Refused:
     conditions = {}
     for i, c in enumerate(row.policy.get("matchConditions", ())):
         conditions[c["expression"]] = attempt(plain, f"spec.matchConditions[{i}].expression", c["expression"], types.BOOL)
-    known: dict[str, types.Type] = {}
-    variables = {}
-    for i, v in enumerate(row.policy.get("variables", ())):
-        env = environment.with_policy_variables(plain, known)
-        program = attempt(env, f"spec.variables[{i}].expression", v["expression"])
-        variables[v["name"]] = program
-        known[v["name"]] = types.DYN if program is None else program.output_type
-    env = environment.with_policy_variables(environment.admission(MINOR, mutating=True, params=params), known)
+    written = [(v["name"], v["expression"]) for v in row.policy.get("variables", ())]
+    target = environment.admission(MINOR, mutating=True, params=params)
+    variables, env = composition.compose(written, plain, target)
+    for i, (name, _) in enumerate(written):
+        if isinstance(failed := variables.programs[name], CompileError):
+            causes.append((f"spec.variables[{i}].expression", str(failed)))
     field, text, returns = _mutation_of(row)
     mutating = attempt(env, field, text, returns)
     if causes or mutating is None:
         return Refused(tuple(causes))
-    return _Policy(
-        {name: p for name, p in variables.items() if p is not None},
-        {text: p for text, p in conditions.items() if p is not None},
-        mutating,
-    )
+    return _Policy(variables, {text: p for text, p in conditions.items() if p is not None}, mutating)
 
 
 # Evaluating
-
-
-class _Variables:
-    """`variables`: each evaluated when it is first asked for, on the budget of the mutation."""
-
-    cel_type = types.struct(environment.VARIABLES_TYPE)
-
-    def __init__(self, programs: Mapping[str, Program], bindings: Mapping[str, Value]) -> None:
-        self.programs = programs
-        self.bindings = {**bindings, "variables": self}
-        self.known: dict[str, Value] = {}
-        self.cost = 0
-
-    def find(self, name: Value) -> Value:
-        if name not in self.known:
-            result = self.programs[name].evaluate(self.bindings)
-            self.cost += result.cost
-            failed = isinstance(result.value, CelError)
-            text = f'composited variable "{name}" fails to evaluate: {result.value.message}' if failed else ""
-            self.known[name] = CelError(text) if failed else result.value
-        return self.known[name]
-
-    def equals(self, other: Value) -> bool:
-        return self is other
 
 
 def _evaluated(row: Row, policy: _Policy) -> Failed | Gave | Unevaluated:
@@ -124,13 +97,13 @@ def _evaluated(row: Row, policy: _Policy) -> Failed | Gave | Unevaluated:
     stopped = _conditions(policy, {**bindings, "namespaceObject": None}, ignore=ignore)
     if stopped is not None:
         return stopped
-    variables = _Variables(policy.variables, bindings)
-    result = policy.mutation.evaluate({**bindings, "variables": variables})
+    bound = policy.variables.bind(bindings)
+    result = policy.mutation.evaluate(bound)
     if isinstance(result.value, CelError):
         return Gave(None) if ignore else Failed(_resulted(policy.mutation.text, result.value))
-    if result.cost + variables.cost > cost.PER_BINDING_BUDGET:
+    if result.cost + bound["variables"].take_cost() > cost.PER_BINDING_BUDGET:
         return Gave(None) if ignore else Failed(OUT_OF_BUDGET)
-    if "mutations" in row.policy:
+    if "mutations" in row.policy or len(result.value) != 1:
         return Unevaluated(result.value)
     return _patched(result.value[0].value)
 
@@ -160,19 +133,30 @@ def _resulted(text: str, error: CelError) -> str:
 
 
 def _patched(value: Value) -> Gave | Unevaluated:
-    """The value as the patched object shows it."""
-    if isinstance(value, mutation.ObjectValue):
+    """The value as the patched object shows it, where it has a form in JSON."""
+    if isinstance(value, Optional):
+        return _patched(value.value) if value.present else Unevaluated(value)
+    if type_of(value).kind in (Kind.OPAQUE, Kind.STRUCT, Kind.TYPE):
         return Unevaluated(value)
-    return Gave(tables.masked(_exact(jsonform.to_json(value))))
+    return Gave(tables.masked(_sent(value)))
 
 
-def _exact(value: Any) -> Any:
-    """Integers that a double cannot hold become text on their way through JSON."""
-    if isinstance(value, list):
-        return [_exact(item) for item in value]
-    if isinstance(value, dict):
-        return {k: _exact(v) for k, v in value.items()}
-    return str(value) if type(value) is int and abs(value) > MAX_EXACT else value
+def _sent(value: Value) -> Any:
+    """JSON as the server sends it: whole doubles without a point, integers that a double cannot hold as text."""
+    match value:
+        case list():
+            return [_sent(item) for item in value]
+        case dict() | MapValue():
+            return {jsonform.key_text(key): _sent(item) for key, item in operators.items(value)}
+        case Optional(present=True):
+            return _sent(value.value)
+        case Timestamp():
+            return gotime.format_timestamp(value)
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return int(Decimal(repr(value)))
+        case int() if not isinstance(value, bool) and abs(value) > MAX_EXACT:
+            return str(int(value))
+    return jsonform.to_json(value)
 
 
 # What expressions are evaluated with
@@ -185,7 +169,45 @@ def _bindings(row: Row) -> dict[str, Value]:
         "request": _request(row),
         "namespaceObject": _namespace(row),
         "params": None,
+        "authorizer": authorizer.AuthorizerValue(_user(row), Roles(row.given)),
+        "authorizer.requestResource": _request_resource(row),
     }
+
+
+def _user(row: Row) -> authorizer.User:
+    return authorizer.User(row.user, f"{row.user}-uid", (*GROUPS[row.user], "system:authenticated"))
+
+
+def _request_resource(row: Row) -> Value:
+    probes = {"group": "probe.example.com", "resource": "probes", "namespace": row.namespace, "name": row.name}
+    return authorizer.request_resource(_user(row), Roles(row.given), **probes)
+
+
+class Roles:
+    """An authorizer that knows the cluster roles of a case, and what the recorded server granted to everybody."""
+
+    PUBLIC = ("/healthz", "/livez", "/readyz", "/version")
+
+    def __init__(self, given: Sequence[Mapping[str, Any]]) -> None:
+        self.roles = {o["metadata"]["name"]: o["rules"] for o in given if o["kind"] == "ClusterRole"}
+        self.bindings = [o for o in given if o["kind"] == "ClusterRoleBinding"]
+
+    def check(self, attributes: authorizer.Attributes) -> authorizer.Decision:
+        user = attributes.user
+        mine = [b for b in self.bindings if any(s["name"] in (user.name, *user.groups) for s in b["subjects"])]
+        rules = [rule for binding in mine for rule in self.roles[binding["roleRef"]["name"]]]
+        public = attributes.verb == "get" and attributes.path in self.PUBLIC and "system:authenticated" in user.groups
+        granted = "system:masters" in user.groups or public or any(self._grants(rule, attributes) for rule in rules)
+        return authorizer.Decision(granted)
+
+    @staticmethod
+    def _grants(rule: Mapping[str, Any], asked: authorizer.Attributes) -> bool:
+        if asked.verb not in rule["verbs"]:
+            return False
+        if not asked.resource_request:
+            return asked.path in rule.get("nonResourceURLs", ())
+        named = "resourceNames" not in rule or asked.name in rule["resourceNames"]
+        return named and asked.group in rule.get("apiGroups", ()) and asked.resource in rule.get("resources", ())
 
 
 def _request(row: Row) -> dict[str, Value]:

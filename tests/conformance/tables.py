@@ -8,7 +8,7 @@ run-time error.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class Row:
     object: Mapping[str, Any]
     user: str
     policy: Mapping[str, Any]  # what the row adds to the policy's spec
+    given: Sequence[Mapping[str, Any]]  # the objects that were there before
     answer: Refused | Failed | Gave
 
     @property
@@ -61,7 +62,7 @@ class Row:
 
 
 def files() -> list[Path]:
-    return sorted(path for path in CASES.glob("cel*/*.yaml") if "cel" in yaml.safe_load(path.read_text()))
+    return sorted(path for path in CASES.glob("cel*/*.yaml") if re.search(r"^cel:", path.read_text(), re.MULTILINE))
 
 
 def rows(path: Path) -> Iterator[Row]:
@@ -87,6 +88,7 @@ def rows(path: Path) -> Iterator[Row]:
             },
             user=row.get("as", "admin"),
             policy=row.get("env") or {},
+            given=case.get("given") or (),
             answer=_answer(step, refusals.get(name)),
         )
 

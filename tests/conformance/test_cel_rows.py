@@ -8,13 +8,14 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conformance import ledger
 
-from kadmit.cel import environment, gotime
+from kadmit.cel import environment, gotime, jsonform
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
 from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp, UInt, Value
@@ -22,7 +23,13 @@ from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp,
 HERE = Path(__file__).parent
 CHUNKS = 20
 
-EXPECTED_FAILURES: dict[str, str] = {}
+_MAP_ORDER = "the recorded server walks a map in an order that changes from run to run; ours is the order of the object"
+_MESSAGES = "messages of google.protobuf cannot be built"
+EXPECTED_FAILURES: dict[str, str] = {
+    **{f"costs/{i:04}": _MESSAGES for i in range(773, 781)},
+    "costs/1450": _MAP_ORDER,
+    "fuzz/1235": _MAP_ORDER,
+}
 
 Row = Mapping[str, Any]
 
@@ -33,7 +40,7 @@ def rows(name: str) -> list[tuple[str, Row]]:
 
 
 DEPLOYMENT = json.loads((HERE / "cel-fuzz-object.json").read_text())
-ENVIRONMENT = environment.mutation_environment(36)
+ENVIRONMENT = environment.mutation(minor=36)
 
 
 def form(value: Value) -> object:
@@ -59,12 +66,13 @@ def form(value: Value) -> object:
             return value.name
         case Optional():
             return {"optional": [form(value.value)] if value.present else []}
-    return value
+    return jsonform.to_json(value)
 
 
 def _key(key: Value) -> str:
     shown = form(key)
-    return shown if isinstance(shown, str) else json.dumps(shown)
+    # NB: the recorder spelt a null key in Python.
+    return shown if isinstance(shown, str) else "None" if shown is None else json.dumps(shown)
 
 
 def answer(row: Row, *, exactly: bool) -> dict[str, object]:
@@ -88,6 +96,10 @@ def difference(row: Row, said: Mapping[str, object]) -> str | None:
     return f"{row['expr'][:300]}: {shown[:600]}" if wrong else None
 
 
+def _wrong(row: Row, *, exactly: bool) -> str | None:
+    return difference(row, answer(row, exactly=exactly))
+
+
 @pytest.mark.parametrize("exactly", [False, True], ids=["compiled", "exact"])
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("name", ["costs", "fuzz"])
@@ -95,7 +107,7 @@ def test_rows_are_answered_with_value_error_type_and_cost(
     name: str, chunk: int, exactly: bool, record_property: ledger.Record
 ) -> None:
     mine = rows(name)[chunk::CHUNKS]
-    said = {row_id: difference(row, answer(row, exactly=exactly)) for row_id, row in mine}
+    said = {row_id: ledger.attempt(partial(_wrong, row, exactly=exactly)) for row_id, row in mine}
     failures = {row_id: text for row_id, text in said.items() if text is not None}
     suite = f"cel-{name} ({'exact' if exactly else 'compiled'})"
     ledger.settle(record_property, suite, ran=[r for r, _ in mine], failures=failures, expected=EXPECTED_FAILURES)

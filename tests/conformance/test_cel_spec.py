@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -58,6 +59,8 @@ Test = Mapping[str, Any]
 
 _MESSAGE = re.compile(r"TestAllTypes|cel\.expr\.conformance|NestedTestAllTypes|google\.protobuf\.\w+\s*\{")
 _OTHER_LIBRARY = re.compile(r"\b(?:math|base64|proto)\.\w+\(|\bcel\.(?:bind|block|index|iterVar|accuVar)\(")
+# What version 4 of the strings library writes in another way than version 2, which Kubernetes loads.
+_NEWER_FORMAT = re.compile(r"(?<!%)%(?:\.\d+)?e|%d.*NaN|Infinity|%s.*\.format\(\[(?:dyn\()?[\[{]")
 _KNOWN_OBJECTS = ("type.googleapis.com/google.protobuf.Timestamp", "type.googleapis.com/google.protobuf.Duration")
 
 
@@ -70,6 +73,8 @@ def needs_messages(path: str, test: Test) -> bool:
 
 def needs_other_libraries(path: str, test: Test) -> bool:
     text = test["original"]["expr"]
+    if path.startswith("string_ext/format/"):
+        return bool(_NEWER_FORMAT.search(json.dumps([text, test["original"].get("bindings")])))
     return bool(_OTHER_LIBRARY.search(text)) or (path.startswith("string_ext/") and ".reverse()" in text)
 
 
@@ -254,7 +259,7 @@ def test_a_section_of_the_specification_passes(section: str, record_property: le
             ledger.count(record_property, SUITE, reason, 1)
             continue
         ran.append(path)
-        found = problem(test)
+        found = ledger.attempt(partial(problem, test))
         if found is not None:
             failures[path] = found
     ledger.settle(

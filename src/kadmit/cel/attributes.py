@@ -96,7 +96,9 @@ class Key:
 
     __slots__ = ("id", "optional", "read", "test", "value")
 
-    def __init__(self, node_id: int, value: Value, *, optional: bool, test: bool = False, read: FieldReader | None = None) -> None:
+    def __init__(
+        self, node_id: int, value: Value, *, optional: bool, test: bool = False, read: FieldReader | None = None
+    ) -> None:
         self.id = node_id
         self.value = value
         self.optional = optional

@@ -22,6 +22,10 @@ LIST, MAP, STRUCT = 10, 30, 40
 LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
 
+class CostPanic(Exception):
+    """The real cost tracker breaks on these arguments; the evaluation ends with `internal error: ` and this text."""
+
+
 def traversal(value: Value) -> int:
     """One pass over a value."""
     return ceil(size(value) * TRAVERSAL)

@@ -47,6 +47,7 @@ class Overload:
     since: int = ALWAYS  # minor version of Kubernetes from which a new policy may use it
     until: int = FOREVER  # minor version in which it is gone again
     strict: bool = True  # False: the code is called with error arguments too
+    eager: bool = True  # False: arguments after one that fails are not evaluated (it shows in the cost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from kadmit.cel.library import (
     ip,
     jsonpatch,
     lists,
-    mutation,
     named_formats,
     optionals,
     quantity,
@@ -30,12 +29,13 @@ from kadmit.cel.library import (
     timestamps,
     url,
 )
+from kadmit.cel.library.mutation import MutationTypes
 from kadmit.cel.planner import Catalogue, PlanError
 from kadmit.cel.program import Program
 from kadmit.cel.request_types import REQUEST_TYPES, FixedTypes
 from kadmit.cel.source import CompileError, Issues
 from kadmit.cel.types import DYN, Kind, Type
-from kadmit.cel.values import Value
+from kadmit.cel.values import CelError, Value
 
 NEWEST = 36
 OLDEST = 30
@@ -58,15 +58,6 @@ LIBRARIES: tuple[tuple[Function, ...], ...] = (
     comprehensions.FUNCTIONS,
     semver.FUNCTIONS,
 )
-OPAQUE_TYPES: tuple[Type, ...] = (
-    *url.TYPES,
-    *authorizer.TYPES,
-    *quantity.TYPES,
-    *ip.TYPES,
-    *cidr.TYPES,
-    *named_formats.TYPES,
-    *semver.TYPES,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +78,7 @@ class Environment:
             step = room.for_depth(planner.plan, checked, self.catalogue)
         except PlanError as e:
             raise CompileError(f"program instantiation failed: {e}") from None
-        return Program(text, checked, step, self.catalogue, limit=limit)
+        return Program(text, checked, step, limit=limit)
 
     def check(self, text: str) -> Checked:
         """The checked tree of an expression; raises CompileError."""
@@ -132,7 +123,7 @@ class Types:
 
     __slots__ = ("fixed", "mutation")
 
-    def __init__(self, fixed: FixedTypes, mutation_types: "mutation.MutationTypes | None" = None) -> None:
+    def __init__(self, fixed: FixedTypes, mutation_types: MutationTypes | None = None) -> None:
         self.fixed = fixed
         self.mutation = mutation_types
 
@@ -146,7 +137,10 @@ class Types:
         return self.fixed.field(struct_name, field_name)
 
     def maker(self, name: str) -> Callable[[dict[str, Value]], Value] | None:
-        return self.mutation.maker(name) if self.mutation is not None else None
+        made = self.mutation.maker(name) if self.mutation is not None else None
+        if made is None and self.fixed.struct(name) is not None:
+            return lambda _: CelError(f"unknown type '{name}'")
+        return made
 
     def reader(self, name: str, field: str) -> Callable[[Value], Value] | None:
         return self.mutation.reader(name, field) if self.mutation is not None else None
@@ -170,8 +164,11 @@ def functions_at(minor: int, libraries: Sequence[Sequence[Function]] = LIBRARIES
 
 
 def _type_names(minor: int) -> dict[str, Type]:
-    optional = (types.OPTIONAL,) if minor >= optionals.SINCE else ()
-    return {t.name: t for t in (*standard.TYPES, *optional, *OPAQUE_TYPES)}
+    """Types that an expression may name as a value. Of Kubernetes' own types only these two can be named."""
+    known = [*standard.TYPES]
+    known += [types.OPTIONAL] if minor >= optionals.SINCE else []
+    known += [ip.IP.cel_type, cidr.CIDR.cel_type] if minor >= ip.SINCE else []
+    return {t.name: t for t in known}
 
 
 @cache
@@ -179,7 +176,7 @@ def _base(minor: int, *, mutating: bool) -> Environment:
     libraries = (*LIBRARIES, jsonpatch.FUNCTIONS) if mutating else LIBRARIES
     functions = functions_at(minor, libraries)
     names = _type_names(minor)
-    provider = Types(REQUEST_TYPES, mutation.MutationTypes() if mutating else None)
+    provider = Types(REQUEST_TYPES, MutationTypes() if mutating else None)
     variables = {name: types.type_of_type(t) for name, t in names.items()}
     return Environment(minor, Declarations(variables, functions, provider), Catalogue(functions, names, provider))
 
@@ -196,12 +193,12 @@ def admission(minor: int = NEWEST, *, mutating: bool = False, params: bool = Tru
     if params:
         variables["params"] = DYN
     if authorizer_:
-        variables["authorizer"] = authorizer.AUTHORIZER
-        variables["authorizer.requestResource"] = authorizer.RESOURCE_CHECK
+        variables["authorizer"] = authorizer.AuthorizerValue.cel_type
+        variables["authorizer.requestResource"] = authorizer.ResourceCheck.cel_type
     return _base(minor, mutating=mutating).with_variables(variables)
 
 
-def mutation_environment(minor: int = NEWEST) -> Environment:
+def mutation(minor: int = NEWEST) -> Environment:
     """Where a mutation's expression stands: everything there is, and `variables` without any in it yet."""
     return with_policy_variables(admission(minor, mutating=True), {})
 

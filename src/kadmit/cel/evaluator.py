@@ -13,7 +13,7 @@ from kadmit.cel import cost, gotext, operators
 from kadmit.cel.declarations import Cost, Impl
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
 from kadmit.cel.types import Trait
-from kadmit.cel.values import NONE, CelError, MapValue, Optional, Value, go_name, key_of, map_from, type_of
+from kadmit.cel.values import CelError, MapValue, Optional, Value, go_name, key_of, map_from, type_of
 
 
 class CostExceeded(Exception):
@@ -309,12 +309,17 @@ class Append:
             run.cost += call_cost(self.call.charge, self.call.overload, args, value)
         return run.push(self.id, value)
 
-
     def _grown(self, a: Value, b: Value) -> Value:
         if a.__class__ is list and b.__class__ is list:
             a.extend(b)
             return a
         return a if a.__class__ is CelError else b if b.__class__ is CelError else self.call.apply((a, b))
+
+
+class Insert(Call):
+    """cel.@mapInsert on a comprehension's own map: its code changes the map in place."""
+
+    __slots__ = ()
 
 
 class SetMembership:

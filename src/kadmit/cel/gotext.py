@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from math import inf, isinf, isnan, nan
 
-from kadmit.cel import gotime
+from kadmit.cel import gotime, room
 from kadmit.cel.types import Type
 from kadmit.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, MapValue, Optional, Timestamp, UInt, Value
 
@@ -62,8 +62,7 @@ def atoi(text: str) -> int | str:
 def parse_float(text: str) -> float | None:
     """strconv.ParseFloat(text, 64): Go's decimal and hexadecimal literals, inf, infinity and nan in any case."""
     if _DECIMAL.fullmatch(text):
-        # NB: underscores are Go's digit separators only after a base prefix, which a decimal number has not.
-        return _finite(float(text)) if _underscores_separate_digits(text) else None
+        return _finite(float(text.replace("_", ""))) if _underscores_separate_digits(text) else None
     if _HEX.fullmatch(text):
         return _parse_hex(text) if _underscores_separate_digits(text) else None
     return _parse_special(text)
@@ -184,28 +183,36 @@ def _is_print(char: str) -> bool:
 
 def display(value: Value) -> str:
     """A value as `%v` prints it inside error texts, such as `no such key: %v`."""
+    return value if value.__class__ is str else room.for_depth(_display, value)
+
+
+def _display(value: Value) -> str:
     shown = _DISPLAY.get(value.__class__)
     return shown(value) if shown is not None else str(value)
 
 
+def _display_list(value: Value) -> str:
+    return "[" + ", ".join([_display(item) for item in value]) + "]"
+
+
 def _display_map(value: Value) -> str:
     pairs = value.entries.values() if value.__class__ is MapValue else value.items()
-    return "{" + ", ".join(f"{display(k)}: {display(v)}" for k, v in pairs) + "}"
+    return "{" + ", ".join([f"{_display(k)}: {_display(v)}" for k, v in pairs]) + "}"
 
 
 _DISPLAY: dict[type, Callable[[Value], str]] = {
     type(None): lambda _: "0",  # the number of protobuf's only null value
     bool: lambda v: "true" if v else "false",
     int: str,
-    UInt: int.__str__,
+    UInt: int.__repr__,  # NB: str() would show a u
     float: format_double,
     str: str,
     bytes: lambda v: "[" + " ".join(map(str, v)) + "]",
-    list: lambda v: "[" + ", ".join(map(display, v)) + "]",
+    list: _display_list,
     dict: _display_map,
     MapValue: _display_map,
     Timestamp: gotime.display_timestamp,
     Duration: gotime.display_duration,
-    Optional: lambda v: f"optional({display(v.value)})" if v.present else "optional.none()",
+    Optional: lambda v: f"optional({_display(v.value)})" if v.present else "optional.none()",
     Type: str,
 }

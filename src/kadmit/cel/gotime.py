@@ -7,7 +7,6 @@ years, while an offset may carry a text into the year 0 or 10000: so dates are c
 
 import re
 from datetime import date
-from typing import NamedTuple
 
 from kadmit.cel.values import INT_MAX, INT_MIN, CelError, Duration, Timestamp, Value
 
@@ -35,7 +34,9 @@ _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _EPOCH = date(1970, 1, 1).toordinal()
+_LAST_DAY = date.max.toordinal()
 _DAY = 86_400
+_DAY_NANOS = _DAY * SECOND
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400  # the Gregorian calendar repeats
 _LIMIT = 1 << 63
 
@@ -190,33 +191,13 @@ def unix(moment: Timestamp) -> int:
     return moment.nanos // SECOND
 
 
-class Civil(NamedTuple):
-    """A moment on the wall clock of some offset. Months and days count from 1, Sunday is 0."""
-
-    year: int
-    month: int
-    day: int
-    weekday: int
-    year_day: int
-    hour: int
-    minute: int
-    second: int
-    nanos: int
-
-
-def civil(nanos: int, offset: int = 0) -> Civil:
-    moment, rest = divmod(nanos, SECOND)
-    days, clock = divmod(moment + offset, _DAY)
-    year, month, day, weekday, year_day = _calendar(days)
-    return Civil(year, month, day, weekday, year_day, clock // 3600, clock // 60 % 60, clock % 60, rest)
-
-
-def _calendar(days: int) -> tuple[int, int, int, int, int]:
-    """Year, month, day, weekday and day of the year of a count of days since 1970, in any year."""
-    cycles, rest = divmod(days + _EPOCH - 1, _CYCLE_DAYS)
-    found = date.fromordinal(rest + 1)
-    year_day = found.toordinal() - date(found.year, 1, 1).toordinal() + 1
-    return found.year + _CYCLE_YEARS * cycles, found.month, found.day, found.isoweekday() % 7, year_day
+def calendar_day(local: int) -> tuple[date, int]:
+    """The date of so many nanoseconds since 1970 on some clock, and what to add to its year (outside Python's years)."""
+    days = local // _DAY_NANOS + _EPOCH
+    if 0 < days <= _LAST_DAY:
+        return date.fromordinal(days), 0
+    cycles, rest = divmod(days - 1, _CYCLE_DAYS)
+    return date.fromordinal(rest + 1), _CYCLE_YEARS * cycles
 
 
 def format_timestamp(moment: Timestamp) -> str:
@@ -231,10 +212,12 @@ def display_timestamp(moment: Timestamp) -> str:
 
 
 def _date_time(moment: Timestamp, between: str) -> str:
-    c = civil(moment.nanos, moment.offset)
-    year = f"{c.year:04d}" if c.year >= 0 else f"-{-c.year:04d}"
-    fraction = f".{c.nanos:09d}".rstrip("0") if c.nanos else ""
-    return f"{year}-{c.month:02d}-{c.day:02d}{between}{c.hour:02d}:{c.minute:02d}:{c.second:02d}{fraction}"
+    local = moment.nanos + moment.offset * SECOND
+    day, years = calendar_day(local)
+    clock, nanos = divmod(local, SECOND)
+    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
+    text = day.isoformat() if not years else f"{day.year + years:04d}{day.isoformat()[4:]}"
+    return f"{text}{between}{clock // 3600 % 24:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}{fraction}"
 
 
 def _offset(offset: int, between: str) -> str:

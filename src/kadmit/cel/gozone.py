@@ -4,7 +4,7 @@ Zones come from the tzdata package alone, never from the machine, so that one po
 kube-apiserver, which carries its zones inside). Names are looked up in a fixed list: no name becomes a path.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache, lru_cache
 from importlib import resources
 from zoneinfo import ZoneInfo
@@ -14,7 +14,6 @@ from kadmit.cel.gotime import MAX_SECONDS, MIN_SECONDS, SECOND
 from kadmit.cel.values import INT_MAX, CelError
 
 _MINUTE = 60 * SECOND
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # ZoneInfo.fromutc wants wall clock fields, not an aware moment
 _MARGIN = 3 * 86_400  # keeps datetime inside its years when an offset is added
 _UTC_NAMES = ("", "UTC", "Local")  # a server's local zone is taken to be UTC
 
@@ -68,7 +67,6 @@ def _load(name: str) -> ZoneInfo | CelError:
 
 def _zone_offset(zone: ZoneInfo, moment: int) -> int:
     clamped = min(max(moment, MIN_SECONDS + _MARGIN), MAX_SECONDS - _MARGIN)
-    local = zone.fromutc((_EPOCH + timedelta(seconds=clamped)).replace(tzinfo=zone))
-    offset = local.utcoffset()
+    offset = datetime.fromtimestamp(clamped, zone).utcoffset()
     assert offset is not None
     return offset.days * 86_400 + offset.seconds

@@ -18,15 +18,49 @@ TRUE, FALSE, NULL = 26, 27, 28
 FLOAT, INT, UINT, STRING, BYTES, IDENTIFIER, ESC_IDENTIFIER = 31, 32, 33, 34, 35, 36, 37
 UNREADABLE = 99  # no token: text that could not be read
 
-_LITERAL_NAMES = "== != in < <= >= > && || [ ] { } ( ) . , - ! ? : + * / % true false null".split()
+_LITERAL_NAMES = [
+    "==",
+    "!=",
+    "in",
+    "<",
+    "<=",
+    ">=",
+    ">",
+    "&&",
+    "||",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    ".",
+    ",",
+    "-",
+    "!",
+    "?",
+    ":",
+    "+",
+    "*",
+    "/",
+    "%",
+    "true",
+    "false",
+    "null",
+]
 _KINDS = {text: kind for kind, text in enumerate(_LITERAL_NAMES, 1)}
 
 # What messages call each kind.
 NAMES: dict[int, str] = {
     EOF: "<EOF>",
     **{kind: f"'{text}'" for text, kind in _KINDS.items()},
-    **{FLOAT: "NUM_FLOAT", INT: "NUM_INT", UINT: "NUM_UINT", STRING: "STRING", BYTES: "BYTES"},
-    **{IDENTIFIER: "IDENTIFIER", ESC_IDENTIFIER: "ESC_IDENTIFIER"},
+    FLOAT: "NUM_FLOAT",
+    INT: "NUM_INT",
+    UINT: "NUM_UINT",
+    STRING: "STRING",
+    BYTES: "BYTES",
+    IDENTIFIER: "IDENTIFIER",
+    ESC_IDENTIFIER: "ESC_IDENTIFIER",
 }
 
 _HIDDEN = r"(?>[\t\n\f\r ]+|//[^\n]*)*+"
@@ -66,7 +100,7 @@ _SPACE = re.compile(_HIDDEN)
 # The longest beginning of a token that then breaks off; the character behind it is what ended it.
 _PARTIAL_ESCAPE = r"(?:\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?)?"
 _BEGINNING = re.compile(
-    rf'''"(?>[^\\"\n\r]|{_ESCAPE})*+{_PARTIAL_ESCAPE}'''
+    rf""""(?>[^\\"\n\r]|{_ESCAPE})*+{_PARTIAL_ESCAPE}"""
     rf"""|'(?>[^\\'\n\r]|{_ESCAPE})*+{_PARTIAL_ESCAPE}"""
     r"|`[A-Za-z0-9_.\-/ ]*+|[=&|]|"
 )

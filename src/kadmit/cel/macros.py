@@ -21,7 +21,7 @@ from kadmit.cel.ast import (
     StructField,
     children,
 )
-from kadmit.cel.builder import MAX_NODES, Builder, Expander, MacroError, MacroKey, Macros, TooLargeError
+from kadmit.cel.builder import MAX_COPIES, NO_NODE, Builder, Expander, MacroError, MacroKey, Macros, TooLargeError
 
 ACCUMULATOR = "@result"
 _OLD_ACCUMULATOR = "__result__"  # still refused as a variable
@@ -36,7 +36,7 @@ class _Writer:
 
     def __init__(self, builder: Builder, call: int) -> None:
         self.builder = builder
-        self.offset = builder.offsets[call]
+        self.offset = builder.offsets.get(call, NO_NODE)
 
     def _id(self) -> int:
         return self.builder.id(self.offset)
@@ -105,7 +105,8 @@ class _Copier:
             entries: list[int] = []
             self._nodes.append((node, builder.id(builder.offsets.get(node.id, 0)), entries))
             todo.extend(reversed([(child, entries if starts_entry else None) for child, starts_entry in _parts(node)]))
-            if builder.next_id > MAX_NODES:
+            builder.copies += 1
+            if builder.copies > MAX_COPIES:
                 raise TooLargeError
 
 

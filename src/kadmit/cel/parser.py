@@ -28,11 +28,12 @@ def parse(text: str, *, macros: Macros, optional_syntax: bool = True) -> tuple[A
     try:
         root = _valid(text, builder)
         if root is None:
-            return None, broken.issues(source, macros, optional_syntax=optional_syntax)
+            builder = Builder(source, macros, optional_syntax=optional_syntax)
+            root = broken.parse(text, builder)
     except TooLargeError:
         builder.issues.add(NOWHERE, "expression is too large after macro expansion")
         return None, builder.issues
-    if builder.issues:
+    if root is None or builder.issues:
         return None, builder.issues
     return Ast(root, source, builder.offsets, builder.macro_calls), builder.issues
 
@@ -52,9 +53,8 @@ class _BrokenError(Exception):
     """The text is not plainly valid."""
 
 
-# Open constructs. Each is a list: what it is, the height of the operator stack at its beginning, its node, its parts.
+# What a frame is.
 _WHOLE, _PAREN, _CALL, _INDEX, _LIST, _MAP_KEY, _MAP_VALUE, _STRUCT, _THEN, _ELSE = range(10)
-_KIND, _BASE, _NODE, _PARTS, _EXTRA = range(5)
 
 _BINARY = {
     lex.LESS: (3, "_<_"),
@@ -73,6 +73,19 @@ _BINARY = {
 _OR_LEVEL, _AND_LEVEL, _PREFIX_LEVEL = 1, 2, 6
 
 
+class _Frame:
+    """An open construct: brackets, or a conditional whose end is not yet known."""
+
+    __slots__ = ("base", "extra", "kind", "node", "parts")
+
+    def __init__(self, kind: int, base: int, node: int = 0, extra: Any = None) -> None:
+        self.kind = kind
+        self.base = base  # the height of the operator stack at its beginning
+        self.node = node
+        self.parts: list[Any] = []
+        self.extra = extra  # what else is known of it; that differs from kind to kind
+
+
 class _Parser:
     """Handlers return whether an operand is expected next."""
 
@@ -86,8 +99,8 @@ class _Parser:
         self.out: list[Expr] = []
         # (level, function, node), or for chains of && and || [level, function, terms, nodes, offset of the last operator]
         self.operators: list[Any] = []
-        self.frame: list[Any] = [_WHOLE, 0]
-        self.frames: list[list[Any]] = []
+        self.frame = _Frame(_WHOLE, 0)
+        self.frames: list[_Frame] = []
 
     def root(self) -> Expr:
         kinds = self.kinds
@@ -144,7 +157,7 @@ class _Parser:
 
     def _open(self, kind: int, node: int, extra: object = None) -> None:
         self.frames.append(self.frame)
-        self.frame = [kind, len(self.operators), node, [], extra]
+        self.frame = _Frame(kind, len(self.operators), node, extra)
 
     def _close_empty(self) -> bool:
         """Closes a bracket without contents (or with a trailing comma): the token at hand is the closing one."""
@@ -167,7 +180,7 @@ class _Parser:
         optional = self._optional_mark()
         if self.kinds[self.at] != lex.IDENTIFIER or self.kinds[self.at + 1] != lex.COLON:
             raise _BrokenError
-        extra = self.frame[_EXTRA]
+        extra = self.frame.extra
         extra[1:] = [self.texts[self.at], optional, self.builder.id(self.starts[self.at + 1])]
         self.at += 2
         return True
@@ -199,7 +212,7 @@ class _Parser:
         if kind == lex.RBRACKET:
             return self._close_empty()
         if self._optional_mark():
-            self.frame[_EXTRA].append(len(self.frame[_PARTS]))
+            self.frame.extra.append(len(self.frame.parts))
         return True
 
     def map(self) -> bool:
@@ -214,8 +227,8 @@ class _Parser:
         if self.kinds[self.at] == lex.RBRACE:
             return self._close_empty()
         optional = self._optional_mark()
-        self.frame[_KIND] = _MAP_KEY
-        self.frame[_EXTRA] = [self.builder.id(-1), optional, None]
+        self.frame.kind = _MAP_KEY
+        self.frame.extra = [self.builder.id(-1), optional, None]
         return True
 
     def string(self) -> bool:
@@ -290,7 +303,7 @@ class _Parser:
         self._reduce(level + 1)
         operators = self.operators
         term = self.out.pop()
-        if len(operators) > self.frame[_BASE] and operators[-1][0] == level:
+        if len(operators) > self.frame.base and operators[-1][0] == level:
             chain = operators[-1]
             chain[2].append(term)
             chain[3].append(self.builder.id(chain[4]))
@@ -302,7 +315,7 @@ class _Parser:
 
     def _reduce(self, level: int) -> None:
         """Applies the operators that bind at least as strongly as `level`, down to the bracket."""
-        operators, out, base = self.operators, self.out, self.frame[_BASE]
+        operators, out, base = self.operators, self.out, self.frame.base
         while len(operators) > base and operators[-1][0] >= level:
             operator = operators.pop()
             right = out.pop()
@@ -342,7 +355,7 @@ class _Parser:
     def question(self) -> bool:
         """The part behind it may not hold another conditional without parentheses; the part behind the colon may."""
         self._reduce(_OR_LEVEL)
-        if self.frame[_KIND] == _THEN:
+        if self.frame.kind == _THEN:
             raise _BrokenError
         self._open(_THEN, self.builder.id(self.starts[self.at]))
         self.at += 1
@@ -350,14 +363,14 @@ class _Parser:
 
     def colon(self) -> bool:
         self._finish()
-        kind = self.frame[_KIND]
+        kind = self.frame.kind
         if kind == _THEN:
-            self.frame[_KIND] = _ELSE
+            self.frame.kind = _ELSE
         elif kind == _MAP_KEY:
-            extra = self.frame[_EXTRA]
+            extra = self.frame.extra
             self.builder.offsets[extra[0]] = self.starts[self.at]
             extra[2] = self.out.pop()
-            self.frame[_KIND] = _MAP_VALUE
+            self.frame.kind = _MAP_VALUE
         else:
             raise _BrokenError
         self.at += 1
@@ -366,20 +379,20 @@ class _Parser:
     def _finish(self) -> None:
         """Ends an operand that a bracket, comma or colon follows: with its operators, and with conditionals around it."""
         self._reduce(_OR_LEVEL)
-        while self.frame[_KIND] == _ELSE:
+        while self.frame.kind == _ELSE:
             otherwise, then, condition = self.out.pop(), self.out.pop(), self.out.pop()
-            self.out.append(Call(self.frame[_NODE], "_?_:_", None, (condition, then, otherwise)))
+            self.out.append(Call(self.frame.node, "_?_:_", None, (condition, then, otherwise)))
             self.frame = self.frames.pop()
 
     def comma(self) -> bool:
         self._finish()
-        kind = self.frame[_KIND]
+        kind = self.frame.kind
         self.at += 1
         if kind == _CALL:
-            self.frame[_PARTS].append(self.out.pop())
+            self.frame.parts.append(self.out.pop())
             return True
         if kind == _LIST:
-            self.frame[_PARTS].append(self.out.pop())
+            self.frame.parts.append(self.out.pop())
             return self._element(first=False)
         if kind == _MAP_VALUE:
             self._take_entry()
@@ -390,40 +403,41 @@ class _Parser:
         raise _BrokenError
 
     def _take_entry(self) -> None:
-        node, optional, key = self.frame[_EXTRA]
-        self.frame[_PARTS].append(MapEntry(node, key, self.out.pop(), optional))
+        node, optional, key = self.frame.extra
+        self.frame.parts.append(MapEntry(node, key, self.out.pop(), optional))
 
     def _take_field(self) -> None:
-        _, name, optional, node = self.frame[_EXTRA]
-        self.frame[_PARTS].append(StructField(node, name, self.out.pop(), optional))
+        _, name, optional, node = self.frame.extra
+        self.frame.parts.append(StructField(node, name, self.out.pop(), optional))
 
     def close_paren(self) -> bool:
         self._finish()
-        if self.frame[_KIND] == _CALL:
-            self.frame[_PARTS].append(self.out.pop())
-        elif self.frame[_KIND] != _PAREN:
+        if self.frame.kind == _CALL:
+            self.frame.parts.append(self.out.pop())
+        elif self.frame.kind != _PAREN:
             raise _BrokenError
         return self._close_empty()
 
     def close_bracket(self) -> bool:
         self._finish()
-        if self.frame[_KIND] not in (_LIST, _INDEX):
+        if self.frame.kind not in (_LIST, _INDEX):
             raise _BrokenError
-        self.frame[_PARTS].append(self.out.pop())
+        self.frame.parts.append(self.out.pop())
         return self._close_empty()
 
     def close_brace(self) -> bool:
         self._finish()
-        if self.frame[_KIND] == _MAP_VALUE:
+        if self.frame.kind == _MAP_VALUE:
             self._take_entry()
-        elif self.frame[_KIND] == _STRUCT:
+        elif self.frame.kind == _STRUCT:
             self._take_field()
         else:
             raise _BrokenError
         return self._close_empty()
 
     def _close(self) -> None:
-        kind, _, node, parts, extra = self.frame
+        frame = self.frame
+        kind, node, parts, extra = frame.kind, frame.node, frame.parts, frame.extra
         self.frame = self.frames.pop()
         if kind == _CALL:
             function, target = extra
@@ -440,7 +454,7 @@ class _Parser:
 
     def end(self) -> bool:
         self._finish()
-        if self.frame[_KIND] != _WHOLE:
+        if self.frame.kind != _WHOLE:
             raise _BrokenError
         self.done = True
         return False

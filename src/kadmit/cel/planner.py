@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kadmit.cel import ast, re2
+from kadmit.cel import ast, re2, types
 from kadmit.cel.ast import Expr
 from kadmit.cel.attributes import (
     Attribute,
@@ -30,6 +30,7 @@ from kadmit.cel.evaluator import (
     Const,
     Equality,
     Fold,
+    Insert,
     ListStep,
     Logic,
     MapStep,
@@ -39,9 +40,10 @@ from kadmit.cel.evaluator import (
     Step,
     StructStep,
 )
+from kadmit.cel.library.comprehensions import MAP_INSERT, insert, insert_all
 from kadmit.cel.operators import NO_OVERLOAD, double_to_int, double_to_uint
 from kadmit.cel.types import Kind, Type
-from kadmit.cel.values import INT_MAX, CelError, UInt, Value, key_of, type_of
+from kadmit.cel.values import INT_MAX, CelError, MapValue, UInt, Value, key_of, type_of
 
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 PATTERN_FUNCTIONS = frozenset({"matches", "find", "findAll"})
@@ -222,7 +224,11 @@ class _Planner:
                 return self._index(node, args, optional=False)
             case "_?._" | "_[?_]":
                 return self._index(node, args, optional=True)
-            case "or" | "orValue" if len(args) == 2 and self._overload(node) in ("", "optional_or_optional", "optional_orValue_value"):
+            case "or" | "orValue" if len(args) == 2 and self._overload(node) in (
+                "",
+                "optional_or_optional",
+                "optional_orValue_value",
+            ):
                 return OptionalOr(node.id, args[0], args[1], unwrap=name == "orValue")
         return None
 
@@ -239,9 +245,7 @@ class _Planner:
         overload = self._overload(node)
         impl, strict, eager = _code(function, overload)
         eager = eager and len(args) <= 2
-        return Call(
-            node.id, name, overload, args, impl, trait=function.trait, strict=strict, eager=eager, charge=function.cost
-        )
+        return Call(node.id, name, overload, args, impl, trait=function.trait, strict=strict, eager=eager, charge=function.cost)
 
     def _folded(self, node: ast.Call, call: Call) -> Step:
         """What Kubernetes works out once, when a policy is written."""
@@ -257,11 +261,13 @@ class _Planner:
         return self._growing(call)
 
     def _growing(self, call: Call) -> Step:
-        """accumulator + [...] of the innermost loop may grow the loop's own list."""
+        """accumulator + [...], or an insertion into it, of the innermost loop may grow the loop's own value."""
         accumulator = self.accumulators[-1] if self.accumulators else ""
-        if accumulator and call.function == "_+_" and _is_name(call.args[0], accumulator):
+        if not accumulator or not call.args or not _is_name(call.args[0], accumulator):
+            return call
+        if call.function == "_+_":
             return Append(call)
-        return call
+        return _insertion(call) if call.function == MAP_INSERT else call
 
     # ------------------------------------------------------------ literals
 
@@ -304,7 +310,7 @@ def _code(function: Function, overload_id: str) -> tuple[Impl | None, bool, bool
     if chosen is None and len(bound) == 1:
         chosen = bound[0]
     if chosen is not None:
-        return guarded(function.name, chosen), chosen.strict, True
+        return guarded(function.name, chosen), chosen.strict, chosen.eager
     if not bound:
         return None, True, True
     return dispatched(function), all(o.strict for o in bound), False
@@ -313,6 +319,20 @@ def _code(function: Function, overload_id: str) -> tuple[Impl | None, bool, bool
 def _is_name(step: Step, name: str) -> bool:
     attribute = step.attribute if isinstance(step, AttributeStep) else None
     return isinstance(attribute, Named) and attribute.name == name and not attribute.qualifiers
+
+
+def _insertion(call: Call) -> Step:
+    copying = call.impl
+    assert copying is not None
+
+    def insert_in_place(target: Value, *entry: Value) -> Value:
+        if target.__class__ is not dict and target.__class__ is not MapValue:
+            return copying(target, *entry)
+        if len(entry) == 2:
+            return insert(target, entry[0], entry[1])
+        return insert_all(target, entry[0]) if fits(types.MAP, entry[0]) else copying(target, *entry)
+
+    return Insert(call.id, call.function, call.overload, call.args, insert_in_place, eager=call.eager, charge=call.charge)
 
 
 def _constant(step: Step) -> Const:

@@ -41,6 +41,7 @@ _SUFFIXES: dict[str, tuple[int, str]] = {
 _DECIMAL_SUFFIX = {e: s for s, (e, form) in _SUFFIXES.items() if form is DECIMAL_SI}
 _BINARY_SUFFIX = {e // 10: s for s, (e, form) in _SUFFIXES.items() if form is BINARY_SI}
 
+# NB: operators and functions without a context of their own would round to 28 digits.
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, rounding=ROUND_UP, traps=[])
 _ZERO, _ONE, _MAX = Decimal(0), Decimal(1), Decimal(INT_MAX)
 _NO_DIGITS = frozenset(sign + point for sign in ("", "+", "-") for point in ("", "."))
@@ -125,9 +126,9 @@ def parse(text: str) -> Quantity | str:
     if unit is None:
         return BAD_SUFFIX
     exponent, form = unit
-    return _small(text, sign, digits or "0", fraction or "", exponent, form) or _large(
-        text, suffix, fraction or "", exponent, form
-    )
+    fraction = fraction or ""
+    small = _small(text, sign, digits or "0", fraction, exponent, form)
+    return small if small is not None else _large(text, suffix, fraction, exponent, form)
 
 
 def canonical(text: str) -> str | None:
@@ -153,7 +154,7 @@ def add(a: Quantity, b: Quantity) -> Sum | None:
 def subtract(a: Quantity, b: Quantity) -> Sum | None:
     """The exact difference; None where it would need thousands of digits more than its parts have."""
     if b.dec is not None:
-        return add(a, Quantity(0, b.exponent, b.form, -b.dec))
+        return add(a, Quantity(0, b.exponent, b.form, b.dec.copy_negate()))
     # NB: the lowest 64-bit number is its own negative there.
     negated = Quantity(-b.value if b.value != INT_MIN else INT_MIN, b.exponent, b.form)
     return add(a, negated)
@@ -215,7 +216,7 @@ def _large(text: str, suffix: str, fraction: str, exponent: int, form: str) -> Q
 
 
 def _large_binary(number: Decimal) -> Quantity:
-    magnitude = _round_up(abs(number), NANO)
+    magnitude = _round_up(number.copy_abs(), NANO)
     if magnitude > _MAX:
         return Quantity(0, 0, BINARY_SI, _MAX.copy_sign(number))
     form = DECIMAL_SI if magnitude < _ONE else BINARY_SI
@@ -278,7 +279,7 @@ def _canonical(quantity: Quantity) -> str:
     if not quantity.sign():
         return "0"
     number = quantity.decimal()
-    if quantity.form is BINARY_SI and abs(number) >= 1024 and _is_whole(number):
+    if quantity.form is BINARY_SI and number.copy_abs() >= 1024 and _is_whole(number):
         return _binary_text(quantity, number)
     digits, exponent = _thousands(number)
     if quantity.form is DECIMAL_EXPONENT:
@@ -294,7 +295,7 @@ def _is_whole(number: Decimal) -> bool:
 def _binary_text(quantity: Quantity, number: Decimal) -> str:
     if quantity.dec is None and number == INT_MIN:
         return str(INT_MIN)  # NB: its magnitude is no 64-bit number, so no unit is split off
-    times = 0
+    number, times = number.to_integral_value(ROUND_UP, _EXACT), 0
     while True:
         divided, rest = _EXACT.divmod(number, Decimal(1024))
         if rest:

@@ -16,7 +16,7 @@ _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 _NO_MATCH = -1
 _CACHED_PATTERNS = 128  # each may use up to _MEMORY
 _MEMORY = 8 << 20
-_LARGE_MEMORY = 64 << 20  # for patterns which Go takes and the usual budget does not
+_LARGE_MEMORY = 64 << 20  # for patterns which Go takes and the usual budget does not; these are never cached
 _CACHED_LENGTH = 10_000
 
 
@@ -31,18 +31,18 @@ class Pattern:
 
     def search(self, text: str) -> bool:
         """Whether it matches anywhere in the text."""
-        data = text.encode("utf-8", "replace")
+        data = _utf8(text)
         return bool(self._match(_ANYWHERE, data, 0, len(data))[0][0] != _NO_MATCH)
 
     def find(self, text: str) -> str:
         """The leftmost match, or the empty string."""
-        data = text.encode("utf-8", "replace")
+        data = _utf8(text)
         start, end = self._match(_ANYWHERE, data, 0, len(data))[0]
         return "" if start == _NO_MATCH else data[start:end].decode()
 
     def find_all(self, text: str, limit: int = -1) -> list[str]:
         """The first `limit` matches (all if negative), as Go counts them: no empty match right after another match."""
-        data = text.encode("utf-8", "replace")
+        data = _utf8(text)
         size = len(data)
         found: list[str] = []
         position, previous_end = 0, -1
@@ -62,6 +62,13 @@ class Pattern:
         return found
 
 
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return text.encode("utf-8", "replace")
+
+
 def _next_character(data: bytes, position: int) -> int:
     position += 1
     while position < len(data) and data[position] & 0xC0 == 0x80:
@@ -71,24 +78,25 @@ def _next_character(data: bytes, position: int) -> int:
 
 def compile_pattern(source: str) -> Pattern | CelError:
     """The pattern, or `error parsing regexp: …` in Go's words."""
-    return _cached(source) if len(source) <= _CACHED_LENGTH else _compile(source)
+    found = _cached(source) if len(source) <= _CACHED_LENGTH else _compile(source, _MEMORY)
+    if found is None:
+        found = _compile(source, _LARGE_MEMORY)
+    # Go's limit is higher than what we give to one pattern; the answer is the one that Go has for that.
+    return found or CelError(str(go_regexp.SyntaxIssue("expression too large", source)))
 
 
-def _compile(source: str) -> Pattern | CelError:
+def _compile(source: str, memory: int) -> Pattern | CelError | None:
+    """None if it takes more memory."""
     translated = go_regexp.translate(source)
     if isinstance(translated, go_regexp.SyntaxIssue):
         return CelError(str(translated))
-    data = translated.encode("utf-8", "replace")
-    compiled = _re2.RE2(data, _options(_MEMORY))
-    if not compiled.ok():
-        compiled = _re2.RE2(data, _options(_LARGE_MEMORY))
-    if not compiled.ok():
-        # Go's limit is higher than what we give to one pattern; the answer is the one that Go has for that.
-        return CelError(str(go_regexp.SyntaxIssue("expression too large", source)))
-    return Pattern(source, compiled)
+    compiled = _re2.RE2(_utf8(translated), _options(memory))
+    return Pattern(source, compiled) if compiled.ok() else None
 
 
-_cached = lru_cache(maxsize=_CACHED_PATTERNS)(_compile)
+@lru_cache(maxsize=_CACHED_PATTERNS)
+def _cached(source: str) -> Pattern | CelError | None:
+    return _compile(source, _MEMORY)
 
 
 def _options(memory: int) -> _re2.RE2.Options:

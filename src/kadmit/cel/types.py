@@ -167,4 +167,4 @@ def param(name: str) -> Type:
 
 LIST = list_of(DYN)
 MAP = map_of(DYN, DYN)
-OPTIONAL = optional_of(DYN)
+OPTIONAL = opaque("optional_type")  # as a run-time type, which does not tell what it holds

@@ -1,0 +1,39 @@
+"""The command line: one file a command, loaded when it is called, so that no command pays for another's imports."""
+
+import importlib
+from collections.abc import Sequence
+
+import click
+
+_COMMANDS = {
+    "eval": ("kadmit.cli.eval", "Evaluate a CEL expression as kube-apiserver does."),
+}
+
+
+class _Commands(click.Group):
+    """Knows its commands by name and help line; imports one when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _ = _COMMANDS[cmd_name]
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kadmit", message="kadmit %(version)s")
+def main() -> None:
+    """Kubernetes dynamic admission control as software of its own."""
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """For `python -m kadmit`."""
+    main(args=arguments)

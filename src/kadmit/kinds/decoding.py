@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 
 from kadmit.kinds import fulltext, roundtrip, structs
 from kadmit.kinds.catalog import Gvk
+from kadmit.kinds.fulltext import Problem
 from kadmit.kinds.schema import Schema
-from kadmit.kinds.structs import DecodeError
+from kadmit.kinds.structs import DecodeError, called
 
-__all__ = ["DecodeError", "Decoded", "decode", "kind_of", "normalise"]
+__all__ = ["DecodeError", "Decoded", "called", "decode", "kind_of", "normalise"]
 
 Json: TypeAlias = Any
 
@@ -27,7 +28,12 @@ class Decoded:
     """An object, and what strict decoding has against it: `unknown field "…"`, `duplicate field "…"`."""
 
     object: dict[str, Json]
-    problems: tuple[str, ...] = ()
+    found: tuple[Problem, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """As warnings and errors name them."""
+        return tuple(problem.text for problem in self.found)
 
 
 def decode(schema: Schema, body: bytes) -> Decoded:
@@ -73,13 +79,13 @@ def kind_of(value: Json) -> Gvk:
     if value is None:
         return ("", "", "")
     if not isinstance(value, dict):
-        raise _no_kind(f"json: cannot unmarshal {structs.called(value)} into Go value of type {_TYPE_META}")
+        raise _no_kind(f"json: cannot unmarshal {called(value)} into Go value of type {_TYPE_META}")
     named = {"apiVersion": "", "kind": ""}
     for key, member in value.items():
         name = _TYPE_META_NAMES.get(key.lower())
         if name and member is not None:
             if not isinstance(member, str):
-                raise _no_kind(f"json: cannot unmarshal {structs.called(member)} into Go struct field .{name} of type string")
+                raise _no_kind(f"json: cannot unmarshal {called(member)} into Go struct field .{name} of type string")
             named[name] = member
     return (*_group_version(named["apiVersion"]), named["kind"])
 

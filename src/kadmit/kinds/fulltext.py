@@ -7,7 +7,7 @@ something wrong or odd about them.
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
@@ -100,10 +100,14 @@ def clean_text(text: str) -> str:
 def has_no_duplicates(body: bytes, value: Json) -> bool:
     """Whether it is certain that no object of the body names a member twice.
 
-    Either the body is just what orjson writes, or it holds as many keys as the value does.
+    Either the body is just what orjson writes, or it holds as many keys as the value does. Raises SyntaxFault for values that
+    are nested so deeply (254 levels) that orjson could never write them.
     """
-    if orjson.dumps(value) == body.rstrip(b"\n"):
-        return True
+    try:
+        if orjson.dumps(value) == body.rstrip(b"\n"):
+            return True
+    except orjson.JSONEncodeError:
+        raise SyntaxFault(TOO_DEEP) from None
     return _SPACED_COLON.search(body) is None and body.count(b'":') == _keys(value)
 
 
@@ -119,25 +123,36 @@ def _keys(value: Json) -> int:
     return count
 
 
-class Problems:
-    """The unknown and duplicate fields of a body, in the order in which they are met."""
+class Problem(NamedTuple):
+    """A field that strict decoding has something against."""
 
-    __slots__ = ("texts",)
+    what: str  # unknown or duplicate
+    path: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.what} field {gotext.quote(self.path)}"
+
+
+class Problems:
+    """The unknown and duplicate fields of a body, in the order in which they are met, each once."""
+
+    __slots__ = ("found",)
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.found: list[Problem] = []
 
     def add(self, what: str, path: str) -> None:
-        text = f"{what} field {gotext.quote(path)}"
-        if len(self.texts) < MAX_PROBLEMS and text not in self.texts:
-            self.texts.append(text)
+        problem = Problem(what, path)
+        if len(self.found) < MAX_PROBLEMS and problem not in self.found:
+            self.found.append(problem)
 
 
-def duplicates(value: Json) -> list[str]:
-    """What strict decoding says of an object without a schema: members given twice, by path."""
+def duplicates(value: Json) -> list[Problem]:
+    """What strict decoding has against an object without a schema: members given twice."""
     problems = Problems()
     _find_duplicates(value, "", problems)
-    return problems.texts
+    return problems.found
 
 
 def _find_duplicates(value: Json, path: str, problems: Problems) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from kadmit.cel import quantities
 from kadmit.kinds import base64text, fulltext, schema, times
-from kadmit.kinds.fulltext import Members, Numeral, Problems
+from kadmit.kinds.fulltext import Members, Numeral, Problem, Problems
 from kadmit.kinds.schema import Field, Node, Schema
 
 Json: TypeAlias = Any
@@ -45,8 +45,8 @@ class _Mismatch(Exception):
         return f"json: cannot unmarshal {self.value} into {where} of type {self.go_type}"
 
 
-def read(node: Schema, value: Json) -> tuple[Json, list[str]]:
-    """The clean value and the texts of its unknown and duplicate fields. Raises DecodeError."""
+def read(node: Schema, value: Json) -> tuple[Json, list[Problem]]:
+    """The clean value, and its unknown and duplicate fields. Raises DecodeError."""
     reader = _Reader()
     try:
         clean = reader.value(node, node.go_type, value, None)
@@ -56,7 +56,7 @@ def read(node: Schema, value: Json) -> tuple[Json, list[str]]:
         raise DecodeError(fulltext.TOO_DEEP) from None
     if reader.saved is not None:
         raise DecodeError(reader.saved if isinstance(reader.saved, str) else reader.saved.message())
-    return clean, reader.problems.texts
+    return clean, reader.problems.found
 
 
 class _Reader:
@@ -209,9 +209,10 @@ class _Reader:
         if not isinstance(given, str):
             raise self._mismatch(given, "string")
         try:
-            return times.canonical(given, _LAYOUTS[kind])
+            times.canonical(fulltext.clean_text(given), _LAYOUTS[kind])
         except times.TimeError as error:
             raise DecodeError(str(error)) from None
+        return given  # NB: not yet canonical, which is null for the zero time, and null is no time at all
 
     def _int_or_string(self, given: Json) -> Json:
         if isinstance(given, str):

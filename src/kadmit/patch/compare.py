@@ -5,12 +5,11 @@ without a look.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
 
 from kadmit.patch import values
 from kadmit.patch.fieldpath import EMPTY, Element, Filter, Set
-from kadmit.patch.shapes import ListShape, MapShape, Shape
+from kadmit.patch.shapes import Leaf, ListShape, MapShape, Shape
 from kadmit.patch.typed import TOO_DEEP, MergeError, Object, as_map, child_shape, is_atomic, item_elements, resolved
 
 
@@ -29,22 +28,22 @@ class Comparison:
 def compare(shape: Shape, before: object, after: object) -> Comparison:
     changes = _Changes()
     try:
-        _compare(shape, before, after, changes, None)
+        _compare_contents(resolved(shape), before, after, changes)
     except RecursionError:
         raise MergeError(TOO_DEEP) from None
     return Comparison(changes.added.frozen(), changes.modified.frozen(), changes.removed.frozen())
 
 
-@dataclass(slots=True)
 class _Growing:
     """A Set while it is being made."""
 
-    members: set[Element] = field(default_factory=set)
-    children: dict[Element, Set] = field(default_factory=dict)
+    __slots__ = ("children", "members")
 
-    def graft(self, element: Element, below: Set, *, itself: bool) -> None:
-        if itself:
-            self.members.add(element)
+    def __init__(self) -> None:
+        self.members: set[Element] = set()
+        self.children: dict[Element, Set] = {}
+
+    def graft(self, element: Element, below: Set) -> None:
         if below:
             self.children[element] = self.children.get(element, EMPTY) | below
 
@@ -52,35 +51,50 @@ class _Growing:
         return Set(frozenset(self.members), self.children) if self.members or self.children else EMPTY
 
 
-@dataclass(slots=True)
 class _Changes:
     """Changes below one path."""
 
-    added: _Growing = field(default_factory=_Growing)
-    modified: _Growing = field(default_factory=_Growing)
-    removed: _Growing = field(default_factory=_Growing)
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.added, self.modified, self.removed = _Growing(), _Growing(), _Growing()
 
     def graft(self, element: Element, inner: "_Changes") -> None:
-        self.added.graft(element, inner.added.frozen(), itself=False)
-        self.modified.graft(element, inner.modified.frozen(), itself=False)
-        self.removed.graft(element, inner.removed.frozen(), itself=False)
+        self.added.graft(element, inner.added.frozen())
+        self.modified.graft(element, inner.modified.frozen())
+        self.removed.graft(element, inner.removed.frozen())
+
+    def came(self, shape: Shape, element: Element, value: object) -> None:
+        self.added.members.add(element)
+        self.added.graft(element, _everything(shape, value))
+
+    def went(self, shape: Shape, element: Element, value: object) -> None:
+        self.removed.members.add(element)
+        self.removed.graft(element, _everything(shape, value))
 
 
-def _compare(shape: Shape, before: object, after: object, changes: _Changes, here: Element | None) -> None:
-    """Compares two values at `here` (None: the root, which nobody owns), noting changes relative to its parent."""
-    if before is after:
+def _compare(shape: Shape, before: object, after: object, changes: _Changes, here: Element) -> None:
+    """Compares two values at `here`, noting changes relative to its parent."""
+    if type(shape) is Leaf:
+        if not values.equal(before, after):
+            changes.modified.members.add(here)
+        return
+    if before is after or (before == after and values.same_json(before, after)):
         return
     shape = resolved(shape)
-    inner = changes if here is None else _Changes()
-    if _is_changed_leaf(shape, before, after) and here is not None:
+    if _is_changed_leaf(shape, before, after):
         changes.modified.members.add(here)
-    if isinstance(shape, ListShape):
-        if shape.associative:
-            _compare_lists(shape, before if isinstance(before, list) else [], after if isinstance(after, list) else [], inner)
-    elif not (is_atomic(shape, before) and is_atomic(shape, after)):
-        _compare_maps(as_map(shape), _fields(shape, before), _fields(shape, after), inner)
-    if here is not None:
+    if not (is_atomic(shape, before) and is_atomic(shape, after)):
+        inner = _Changes()
+        _compare_contents(shape, before, after, inner)
         changes.graft(here, inner)
+
+
+def _compare_contents(shape: Shape, before: object, after: object, changes: _Changes) -> None:
+    if type(shape) is ListShape:
+        _compare_lists(shape, before if isinstance(before, list) else [], after if isinstance(after, list) else [], changes)
+    else:
+        _compare_maps(as_map(shape), _fields(shape, before), _fields(shape, after), changes)
 
 
 _NO_FIELDS: Mapping[str, object] = {}
@@ -103,10 +117,10 @@ def _compare_maps(shape: MapShape, before: Mapping[str, object], after: Mapping[
         if name in after:
             _compare(child, old, after[name], changes, name)
         else:
-            changes.removed.graft(name, _everything(child, old), itself=True)
+            changes.went(child, name, old)
     for name, new in after.items():
         if name not in before:
-            changes.added.graft(name, _everything(child_shape(shape, name), new), itself=True)
+            changes.came(child_shape(shape, name), name, new)
 
 
 def _compare_lists(shape: ListShape, before: list[object], after: list[object], changes: _Changes) -> None:
@@ -126,9 +140,9 @@ def _compare_lists(shape: ListShape, before: list[object], after: list[object], 
 def _compare_changed_count(shape: ListShape, element: Element, olds: list[object], news: list[object], changes: _Changes) -> None:
     """An item came, went, became repeated or stopped being so."""
     if len(olds) == 1:
-        changes.removed.graft(element, _everything(shape.element, olds[0]), itself=True)
+        changes.went(shape.element, element, olds[0])
     if len(news) == 1:
-        changes.added.graft(element, _everything(shape.element, news[0]), itself=True)
+        changes.came(shape.element, element, news[0])
     if len(olds) > 1:
         changes.removed.members.add(element)
     if len(news) > 1:
@@ -144,20 +158,31 @@ def _grouped(shape: ListShape, items: list[object]) -> dict[Element, list[object
 
 def _everything(shape: Shape, value: object) -> Set:
     """All paths below a value that came or went as a whole; containers are changed like their contents."""
-    shape = resolved(shape)
-    if not value or is_atomic(shape, value):
+    if not value or type(shape) is Leaf:
         return EMPTY
-    if isinstance(shape, ListShape):
-        return _every_item(shape, cast("list[object]", value)) if isinstance(value, list) else EMPTY
-    return _every_field(as_map(shape), cast("Object", value)) if isinstance(value, dict) else EMPTY
+    shape = resolved(shape)
+    if is_atomic(shape, value):
+        return EMPTY
+    if type(shape) is ListShape:
+        return _every_item(shape, value) if type(value) is list else EMPTY
+    return _every_field(as_map(shape), value) if type(value) is dict else EMPTY
 
 
 def _every_field(shape: MapShape, value: Object) -> Set:
-    children = {name: _everything(child_shape(shape, name), item) for name, item in value.items()}
-    return Set(frozenset(children), {name: below for name, below in children.items() if below})
+    fields, element = shape.fields, shape.element
+    children: dict[Element, Set] = {}
+    for name, item in value.items():
+        child = fields.get(name, element)
+        if type(child) is Leaf:
+            continue
+        if below := _everything(child or child_shape(shape, name), item):
+            children[name] = below
+    return Set(frozenset(value), children)
 
 
 def _every_item(shape: ListShape, value: list[object]) -> Set:
-    groups = _grouped(shape, value)
-    children = {element: _everything(shape.element, items[0]) for element, items in groups.items() if len(items) == 1}
-    return Set(frozenset(groups), {element: below for element, below in children.items() if below})
+    """A repeated item has no paths of its own below it."""
+    children: dict[Element, Set] = {}
+    for element, item in zip(item_elements(shape, value), value, strict=True):
+        children[element] = EMPTY if element in children else _everything(shape.element, item)
+    return Set(frozenset(children), {element: below for element, below in children.items() if below})

@@ -63,7 +63,7 @@ def _sorted_by_place(items: list[object], places: dict[Hashable, int], identity:
     if len(items) <= _SMALL:
         return _insertion_sorted(items, places, identity)
     unknown = [item for item in items if identity(item) not in places]
-    return unknown[::-1] + sorted(known, key=lambda item: places[identity(item)])
+    return sorted(known, key=lambda item: places[identity(item)]) + unknown[::-1]
 
 
 def _insertion_sorted(items: list[object], places: dict[Hashable, int], identity: Identity) -> list[object]:

@@ -6,7 +6,9 @@ has, so the rule is the nearest one that values allow: an int is never a float, 
 
 
 def same(left: object, right: object) -> bool:
-    """Deep equality that tells bool, int and float apart."""
+    """Deep equality that tells bool, int and float apart. What documents share is not walked."""
+    if left is right:
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):

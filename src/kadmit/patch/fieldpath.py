@@ -6,8 +6,9 @@ trie: `members` are the paths that end here, `children` hold the longer ones. Se
 results share the parts of their inputs, and a child is never empty.
 """
 
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kadmit.patch import gotext, values
@@ -16,17 +17,18 @@ from kadmit.patch import gotext, values
 class Key:
     """A list item by its key fields, sorted by name. Equal keys are equal as JSON: 1 is 1.0, but not true."""
 
-    __slots__ = ("_token", "fields")
+    __slots__ = ("_hash", "_token", "fields")
 
     def __init__(self, fields: Iterable[tuple[str, object]]) -> None:
         self.fields = tuple(sorted(fields, key=_name_of))
-        self._token = tuple((name, value if type(value) is str else values.token(value)) for name, value in self.fields)
+        self._token = tuple([(name, value if type(value) is str else values.token(value)) for name, value in self.fields])
+        self._hash = hash(self._token)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self._token == other._token
+        return self is other or (isinstance(other, Key) and self._token == other._token)
 
     def __hash__(self) -> int:
-        return hash(self._token)
+        return self._hash
 
     def __repr__(self) -> str:
         return f"Key({self.fields!r})"
@@ -96,21 +98,36 @@ def element_order(element: Element) -> tuple[object, ...]:
     if isinstance(element, str):
         return (0, element)
     if isinstance(element, Key):
-        return (1, tuple((name, values.ordering(value)) for name, value in element.fields))
+        return (1, tuple([(name, values.order(value)) for name, value in element.fields]))
     if isinstance(element, Value):
-        return (2, values.ordering(element.value))
+        return (2, values.order(element.value))
     return (3, element.position)
 
 
 _NOTHING: frozenset[Element] = frozenset()
+_CHILDLESS: "Mapping[Element, Set]" = types.MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
 class Set:
-    """A set of paths. `Set()` is the empty one; nobody owns the root."""
+    """A set of paths. `Set()` is the empty one; nobody owns the root.
 
-    members: frozenset[Element] = _NOTHING
-    children: Mapping[Element, "Set"] = field(default_factory=dict)
+    Thousands are made per request, hence no dataclass: one costs four times as much to make.
+    """
+
+    __slots__ = ("children", "members")
+
+    def __init__(self, members: frozenset[Element] = _NOTHING, children: "Mapping[Element, Set]" = _CHILDLESS) -> None:
+        self.members = members
+        self.children = children
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Set) and self.members == other.members and self.children == other.children
+
+    def __hash__(self) -> int:
+        return hash(self.members) ^ hash(frozenset(self.children))
+
+    def __repr__(self) -> str:
+        return f"Set({', '.join(map(path_text, self))})"
 
     def __bool__(self) -> bool:
         return bool(self.members or self.children)

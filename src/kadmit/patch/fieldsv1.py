@@ -7,7 +7,7 @@ in the order of elements, as Kubernetes writes them.
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kadmit.patch import gotext, values
 from kadmit.patch.fieldpath import EMPTY, Element, Index, Key, Set, Value, element_order
@@ -18,62 +18,37 @@ class FieldsError(Exception):
 
 
 def encode(owned: Set) -> dict[str, object]:
-    return _encoded(owned, itself=False)
+    return _encoded(owned, {})
 
 
-def _encoded(owned: Set, *, itself: bool) -> dict[str, object]:
+def _encoded(owned: Set, written: dict[str, object]) -> dict[str, object]:
+    """Writes into `written`, which has the "." already if the path itself is in the set."""
     members, children = owned.members, owned.children
-    written: dict[str, object] = {".": {}} if itself and owned else {}
-    for element in _in_order(members | children.keys()):
+    for element in _in_order(members | children.keys() if children else members):
+        text = "f:" + element if type(element) is str else encode_element(element)
         child = children.get(element)
-        written[encode_element(element)] = {} if child is None else _encoded(child, itself=element in members)
+        written[text] = {} if child is None else _encoded(child, {".": {}} if element in members else {})
     return written
 
 
-def _in_order(elements: "frozenset[Element]") -> list[Element]:
+def _in_order(elements: "frozenset[Element]") -> "Iterable[Element]":
     """Field names sort as they are; only lists of keys and values need the costly order."""
-    if all(type(element) is str for element in elements):
+    if len(elements) < 2:
+        return elements
+    try:
         return sorted(elements)  # type: ignore[type-var]
-    return sorted(elements, key=element_order)
+    except TypeError:
+        return sorted(elements, key=element_order)
 
 
 def encode_element(element: Element) -> str:
     if isinstance(element, str):
         return "f:" + element
     if isinstance(element, Key):
-        return "k:{" + ",".join(f"{_json_name(name)}:{_json(value)}" for name, value in element.fields) + "}"
+        return "k:{" + ",".join(f"{values.json_name(name)}:{values.json_text(value)}" for name, value in element.fields) + "}"
     if isinstance(element, Value):
-        return "v:" + _json(element.value)
+        return "v:" + values.json_text(element.value)
     return f"i:{element.position}"
-
-
-def _json(value: object) -> str:
-    """JSON as Go writes it: sorted keys, and `<`, `>`, `&` escaped in strings."""
-    if isinstance(value, str):
-        return '"' + value.translate(_VALUE_ESCAPES) + '"'
-    if isinstance(value, float):
-        return values.float_json(value)
-    if isinstance(value, list):
-        return "[" + ",".join(map(_json, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_json(key)}:{_json(value[key])}" for key in sorted(value)) + "}"
-    return json.dumps(value)
-
-
-def _json_name(name: str) -> str:
-    """The name of a key field: a JSON string without the escapes for HTML."""
-    return '"' + name.translate(_NAME_ESCAPES) + '"'
-
-
-_NAME_ESCAPES: Mapping[int, str] = {
-    **{code: f"\\u{code:04x}" for code in range(0x20)},
-    ord('"'): '\\"',
-    ord("\\"): "\\\\",
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-    ord("\t"): "\\t",
-}
-_VALUE_ESCAPES: Mapping[int, str] = {**_NAME_ESCAPES, **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}}
 
 
 def decode(fields: object) -> Set:
@@ -93,8 +68,11 @@ def _decoded(fields: object) -> tuple[Set, bool]:
     members: set[Element] = set()
     children: dict[Element, Set] = {}
     for name, below in fields.items():
-        element = None if name == "." else decode_element(name)
+        element = name[2:] if name[:2] == "f:" else decode_element(name)
         if element is None:
+            continue
+        if not below and type(below) is dict:
+            members.add(element)
             continue
         child, is_member = _decoded(below)
         if is_member:
@@ -107,7 +85,9 @@ def _decoded(fields: object) -> tuple[Set, bool]:
 
 
 def decode_element(text: str) -> Element | None:
-    """One element, or None if its type is unknown. Numbers become floats, which their text in conflicts shows."""
+    """One element, or None for "." and unknown types. Numbers become floats, which their text in conflicts shows."""
+    if text == ".":
+        return None
     if text.startswith("f:"):
         return text[2:]
     return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _parsed(text)

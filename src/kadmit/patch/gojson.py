@@ -25,16 +25,6 @@ def loads(data: bytes) -> object:
     return _loads_what_orjson_refuses(data)
 
 
-def load_object(data: bytes) -> dict[str, object]:
-    """Decode a patch that must be an object, as a merge patch must. NB: null is read as the empty object."""
-    value = loads(data)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise mismatch(value, "map[string]interface {}")
-    return value
-
-
 def mismatch(value: object, go_type: str) -> PatchError:
     """JSON of another type than the one to fill."""
     return PatchError(mismatch_text(value, f"Go value of type {go_type}"), reason=Reason.UNDECODABLE)
@@ -47,9 +37,14 @@ def mismatch_text(value: object, target: str) -> str:
 def _loads_what_orjson_refuses(data: bytes) -> object:
     """NB: orjson also refuses deep nesting, and so does this."""
     try:
-        return _without_surrogates(json.loads(data.decode("utf-8", "replace")))
+        return _without_surrogates(json.loads(data.decode("utf-8", "replace"), parse_int=_number))
     except RecursionError:
         raise PatchError("exceeded max depth", reason=Reason.UNDECODABLE) from None
+
+
+def _number(digits: str) -> int | float:
+    """As orjson: what no 64 bits hold is a float. NB: digits are counted first, for Python refuses very long ones."""
+    return int(digits) if len(digits) < 19 else float(digits)
 
 
 def _without_surrogates(value: object) -> object:

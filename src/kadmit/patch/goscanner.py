@@ -62,10 +62,10 @@ class _Scanner:
         return False
 
     def _enters(self, bracket: int) -> bool:
-        self.position += 1
         self.open.append(bracket)
         if len(self.open) > _MAX_DEPTH:
-            raise _Fault("exceeded max depth")
+            raise self._unexpected("exceeded max depth")
+        self.position += 1
         if self._peek() == _CLOSING[bracket]:
             self._leave()
             return False

@@ -30,15 +30,17 @@ def value_text(value: object) -> str:
 
 
 def string_text(value: object) -> str:
-    """%s: as %v for strings, but it complains of any other scalar."""
-    if isinstance(value, str):
-        return value
+    """%s: as %v for strings, but it complains of any other scalar. NB: not of a nil inside a map or list."""
+    return "%!s(<nil>)" if value is None else _inner_string_text(value)
+
+
+def _inner_string_text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return _scalar_text(value)
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{string_text(value[key])}' for key in sorted(value))}]"
+        return f"map[{' '.join(f'{key}:{_inner_string_text(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
-        return f"[{' '.join(map(string_text, value))}]"
-    if value is None:
-        return "%!s(<nil>)"
+        return f"[{' '.join(map(_inner_string_text, value))}]"
     return f"%!s({type_name(value)}={_scalar_text(value)})"
 
 
@@ -71,12 +73,12 @@ def _scalar_text(value: object) -> str:
 
 
 def _float_text(value: float) -> str:
-    """%v of a float64: the shortest digits that read back, with an exponent below 1e-04 and from 1e+21 on."""
+    """%v of a float64: the shortest digits that read back, with an exponent below 1e-04 and from 1e+06 on."""
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     sign = "-" if math.copysign(1, value) < 0 else ""
     digits, point = _shortest_digits(abs(value))
-    if point - 1 < -4 or point - 1 >= 21:
+    if point - 1 < -4 or point - 1 >= 6:
         mantissa = digits[0] + ("." + digits[1:] if digits[1:] else "")
         return f"{sign}{mantissa}e{point - 1:+03d}"
     if point <= 0:

@@ -13,7 +13,7 @@ document without a value) are refused, or answered by the rule.
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import orjson
 
@@ -46,15 +46,19 @@ PATCH_REQUEST = Limits(operations=10_000)
 """For PATCH requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unreadable:
+class _Unreadable(NamedTuple):
     """A path or from that is missing or no string: trouble only once the operation is reached."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+_NO_PATH: Final = _Unreadable("operation missing path field: missing value")
+_NO_FROM: Final = _Unreadable("operation, missing from field: missing value")
+
+
+class _Operation(NamedTuple):
+    """One step. source: its `from`, which only move and copy read."""
+
     position: int
     run: "Callable[[_Draft, _Operation], None]"
     kind: str
@@ -111,15 +115,15 @@ def _read(position: int, item: object, null_is_text: bool) -> _Operation:
     value = item.get("value", _ABSENT)
     if isinstance(value, dict | list):
         nesting.check(value)
-    path = _read_pointer(item.get("path"), "operation missing path field: missing value")
-    source = _read_pointer(item.get("from"), "operation, missing from field: missing value")
+    path = _read_pointer(item.get("path"), _NO_PATH)
+    source = _read_pointer(item["from"], _NO_FROM) if "from" in item else _NO_FROM
     return _Operation(position, _RUNNERS.get(kind, _refuse), kind, path, source, value, null_is_text)
 
 
-def _read_pointer(text: object, missing: str) -> Pointer | _Unreadable:
+def _read_pointer(text: object, missing: _Unreadable) -> Pointer | _Unreadable:
     if isinstance(text, str):
         return jsonpointer.parse(text)
-    return _Unreadable(missing if text is None else gojson.mismatch_text(text, "Go value of type string"))
+    return missing if text is None else _Unreadable(gojson.mismatch_text(text, "Go value of type string"))
 
 
 class _Draft:
@@ -344,11 +348,11 @@ def _insert(container: Container, token: Token | None, value: object) -> None:
         container[token.key] = value
     elif token.key == "-":
         container.append(value)
-    elif token.index is None:
+    elif token.place is None:
         raise _OutOfReach(f"value was not a proper array index: '{token.key}': {jsonpointer.index_fault(token.key)}")
     else:
         places = len(container) + 1
-        container.insert(_reach(token.index, places) % places, value)
+        container.insert(_reach(token.place, places) % places, value)
 
 
 def _delete(container: Container, token: Token | None) -> None:
@@ -367,9 +371,9 @@ def _look_up(container: Container, token: Token) -> object:
 
 
 def _existing(items: list[object], token: Token) -> int:
-    if token.index is None:
+    if token.place is None:
         raise _OutOfReach(jsonpointer.index_fault(token.key))
-    return _reach(token.index, len(items))
+    return _reach(token.place, len(items))
 
 
 def _reach(index: int, places: int) -> int:
@@ -380,6 +384,9 @@ def _reach(index: int, places: int) -> int:
 
 def _json_size(value: object) -> int:
     """The bytes of the JSON that Go writes, which escapes five characters more than others do."""
-    text = orjson.dumps(value)
+    try:
+        text = orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        raise PatchError("exceeded max depth") from None
     longer = 5 * sum(map(text.count, (b"<", b">", b"&"))) + 3 * sum(map(text.count, ("\u2028".encode(), "\u2029".encode())))
     return len(text) + longer

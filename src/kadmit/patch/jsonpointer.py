@@ -5,7 +5,7 @@ negative (from the end) or written `+1` or `01`, and a text without any slash po
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kadmit.patch import gotext
 
@@ -13,33 +13,29 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _INT64_DIGITS = 19
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One step: the key of an object, and its reading as the index of a list, if it has one."""
 
     key: str
-    index: int | None
+    place: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(NamedTuple):
     """text: as written; parents: the way to the container; last: what to look up in it, None if it points nowhere."""
 
     text: str
-    parents: tuple[tuple[str, int | None], ...]
+    parents: tuple[Token, ...]
     last: Token | None
 
 
 def parse(text: str) -> Pointer:
     """Any text is a pointer, though perhaps to nowhere."""
-    tokens = [token(part) for part in text.split("/")[1:]]
-    if not tokens:
-        return Pointer(text, (), None)
-    return Pointer(text, tuple((step.key, step.index) for step in tokens[:-1]), tokens[-1])
+    tokens = tuple(map(token, text.split("/")[1:]))
+    return Pointer(text, tokens[:-1], tokens[-1] if tokens else None)
 
 
 def token(part: str) -> Token:
-    key = part.replace("~1", "/").replace("~0", "~")
+    key = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
     return Token(key, _index(key))
 
 
@@ -56,7 +52,7 @@ def index_fault(key: str) -> str:
 
 def _index(key: str) -> int | None:
     """NB: digits are counted before they are converted: a long number costs Python quadratic time."""
-    if not _INTEGER.match(key) or len(key.lstrip("+-").lstrip("0")) > _INT64_DIGITS:
+    if key.isalpha() or not _INTEGER.match(key) or len(key.lstrip("+-").lstrip("0")) > _INT64_DIGITS:
         return None
     value = int(key)
     return value if -(2**63) <= value < 2**63 else None

@@ -7,6 +7,7 @@ annotation says and the object still has may be taken over, and the annotation i
 import json
 from collections.abc import Mapping
 
+from kadmit.patch import values
 from kadmit.patch.compare import compare
 from kadmit.patch.fieldpath import EMPTY, Set
 from kadmit.patch.shapes import Shape
@@ -25,7 +26,9 @@ def annotation_of(value: Mapping[str, object]) -> str:
 def _annotations(value: Mapping[str, object]) -> dict[str, object]:
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
+    if not isinstance(annotations, dict):
+        return {}
+    return {name: "" if text is None else text for name, text in annotations.items()}  # They are texts: null is the empty one.
 
 
 def owned_by_client(live: Object, shape: Shape, api_version: str) -> Set:
@@ -59,9 +62,6 @@ def _with_annotations(value: Object, annotations: Mapping[str, object]) -> Objec
 def _encoded(applied: Object) -> str:
     """As Kubernetes writes it: sorted, compact, safe in HTML, and with a line end."""
     annotations = _annotations(applied)
-    if ANNOTATION in annotations:
+    if annotations:
         applied = _with_annotations(applied, {name: text for name, text in annotations.items() if name != ANNOTATION})
-    text = json.dumps(applied, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text + "\n"
+    return values.json_text(applied) + "\n"

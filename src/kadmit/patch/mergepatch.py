@@ -6,13 +6,8 @@ NB: a null in the patch removes a key. Nulls inside a value that the patch adds 
 list (the elements of lists stay, even null); but a list that replaces a map is taken as it is.
 """
 
-from kadmit.patch import gojson, nesting
+from kadmit.patch import nesting
 from kadmit.patch.errors import PatchError, Reason
-
-
-def decode(body: bytes) -> dict[str, object]:
-    """The patch in the body of a request."""
-    return gojson.load_object(body)
 
 
 def apply(document: object, patch: object) -> object:

@@ -27,44 +27,41 @@ def _below(shape: Shape | None, element: Element) -> Shape | None:
 
 def reconciled(paths: Set, shape: Shape) -> Set:
     """The set as it would have been written under this shape; the same set if nothing has changed."""
-    return _reconciled(paths, resolved(shape))
+    shape = resolved(shape)
+    return paths if isinstance(shape, MapShape) and _is_untyped_map(shape) else _reconciled(paths, shape)
 
 
 def _reconciled(paths: Set, shape: Shape) -> Set:
-    now_whole = [element for element, child in paths.children.items() if _is_now_atomic(shape, element, child)]
-    children = {element: child for element, child in paths.children.items() if element not in now_whole}
-    below = {element: _child_reconciled(child, shape, element) for element, child in children.items()}
-    if not now_whole and all(below[element] is children[element] for element in children):
+    whole: list[Element] = []
+    changed: dict[Element, Set] = {}
+    for element, child in paths.children.items():
+        part = _type_at(shape, element)
+        if part is None:
+            continue
+        if _is_now_atomic(part):
+            whole.append(element)
+        elif (current := _reconciled(child, part)) is not child:
+            changed[element] = current
+    if not whole and not changed:
         return paths
-    return Set(paths.members | frozenset(now_whole), below)
+    kept = {element: changed.get(element, child) for element, child in paths.children.items() if element not in whole}
+    return Set(paths.members | frozenset(whole), kept)
 
 
-def _child_reconciled(paths: Set, shape: Shape, element: Element) -> Set:
-    child = _type_at(shape, element)
-    return paths if child is None else _reconciled(paths, child)
-
-
-def _is_now_atomic(shape: Shape, element: Element, below: Set) -> bool:
-    child = _type_at(shape, element)
-    if isinstance(child, ListShape):
-        return not child.associative
-    if isinstance(child, MapShape):
-        return child.atomic and bool(below)
-    return isinstance(child, Atomic) and bool(below)
+def _is_now_atomic(shape: Shape) -> bool:
+    if type(shape) is ListShape:
+        return not shape.associative
+    return shape.atomic if type(shape) is MapShape else type(shape) is Atomic
 
 
 def _type_at(shape: Shape, element: Element) -> Shape | None:
     """The shape of a part, where there is one to go by: sets of untyped maps are left alone."""
-    if isinstance(shape, ListShape):
-        return resolved(shape.element)
-    if not isinstance(shape, MapShape) or _is_untyped_map(shape):
-        return None
-    child = shape.fields.get(element, shape.element) if isinstance(element, str) else shape.element
-    return None if child is None else _unless_untyped(resolved(child))
-
-
-def _unless_untyped(shape: Shape) -> Shape | None:
-    return None if isinstance(shape, MapShape) and _is_untyped_map(shape) else shape
+    if type(shape) is MapShape:
+        child = shape.fields.get(element, shape.element) if type(element) is str else shape.element
+    else:
+        child = shape.element if type(shape) is ListShape else None
+    part = None if child is None else resolved(child)
+    return None if type(part) is MapShape and _is_untyped_map(part) else part
 
 
 def _is_untyped_map(shape: MapShape) -> bool:

@@ -22,7 +22,7 @@ one is told, and a list's deletions come before its additions.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kadmit.patch import elementorder, gojson, gotext, nesting
+from kadmit.patch import elementorder, gotext, nesting
 from kadmit.patch.errors import PatchError, Reason
 
 _DIRECTIVE = "$patch"
@@ -54,11 +54,6 @@ class Field:
         """merge, replace, or nothing. NB: retainKeys only tells clients to send the directive."""
         others = [strategy for strategy in self.strategies if strategy != "retainKeys"]
         return others[0] if others else ""
-
-
-def decode(body: bytes) -> dict[str, object]:
-    """The patch in the body of a request."""
-    return gojson.load_object(body)
 
 
 def apply(original: dict[str, object], patch: dict[str, object], meta: PatchMeta) -> dict[str, object]:
@@ -304,13 +299,20 @@ def _set_element_order(key: str, merged: dict[str, object], rest: dict[str, obje
 
 def _ordered(result: _MergedList, order: list[object], item_type: type, merge_key: str) -> list[object]:
     """The merged list in the order that the directive gives."""
-    if not merge_key:
-        return elementorder.arrange(result.arranged, named=order, live=result.live, identity=elementorder.scalar_identity)
-    _require_keys(result.arranged, merge_key)
-    _require_findable(result.arranged, order, merge_key)
+    if merge_key:
+        _require_keys(result.arranged, merge_key)
+        _require_findable(result.arranged, order, merge_key)
+    else:
+        _require_identities([*order, *result.arranged])
     if item_type is dict:
-        _require_keys(order, merge_key)
-    return elementorder.arrange(result.arranged, named=order, live=result.live, identity=_identity_by(merge_key))
+        _require_keys([*order, *result.live], merge_key)
+    identity = _identity_by(merge_key) if merge_key else elementorder.scalar_identity
+    return elementorder.arrange(result.arranged, named=order, live=result.live, identity=identity)
+
+
+def _require_identities(items: list[object]) -> None:
+    for item in items:
+        elementorder.scalar_identity(item)
 
 
 def _check_order(patch: list[object], order: list[object], merge_key: str) -> None:
@@ -335,7 +337,8 @@ def _check_order(patch: list[object], order: list[object], merge_key: str) -> No
 
 def _same_item(left: object, right: object, merge_key: str) -> bool:
     if merge_key:
-        left, right = _key_of(_as_map(left), merge_key), _key_of(_as_map(right), merge_key)
+        one, other = _as_map(left), _as_map(right)
+        left, right = _key_of(one, merge_key), _key_of(other, merge_key)
     return type(left) is type(right) and elementorder.scalar_identity(left) == elementorder.scalar_identity(right)
 
 

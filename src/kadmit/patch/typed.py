@@ -240,7 +240,7 @@ DEDUCED_MAP = MapShape(element=Deduced())
 
 def as_map(shape: Shape) -> MapShape:
     """The shape of a value that is known to be a map."""
-    return shape if isinstance(shape, MapShape) else DEDUCED_MAP
+    return shape if type(shape) is MapShape else DEDUCED_MAP
 
 
 def _mentioned_fields(shape: Shape, value: dict[str, object]) -> Set:

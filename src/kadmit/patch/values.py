@@ -6,9 +6,13 @@ with booleans.
 """
 
 import functools
+import json
 import math
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+
+import orjson
 
 from kadmit.patch import gotext
 
@@ -23,22 +27,6 @@ class Foreign:
     type_name: str
     text: str
     syntax: str
-
-
-def kind(value: object) -> str:
-    """The JSON type of a value in one word: null, bool, number, string, list, map or foreign."""
-    return _KINDS.get(type(value), "foreign")
-
-
-_KINDS: Mapping[type, str] = {
-    dict: "map",
-    list: "list",
-    str: "string",
-    bool: "bool",
-    int: "number",
-    float: "number",
-    type(None): "null",
-}
 
 
 def equal(left: object, right: object) -> bool:
@@ -58,6 +46,14 @@ def equal(left: object, right: object) -> bool:
     return left == right
 
 
+def same_json(left: object, right: object) -> bool:
+    """Whether two values that Python holds for equal are surely so: their text tells true from 1, at the speed of C."""
+    try:
+        return orjson.dumps(left, option=orjson.OPT_SORT_KEYS) == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return False
+
+
 def token(value: object) -> Hashable:
     """A stand-in for a value that can be a dictionary key and is equal exactly when `equal` says so."""
     if isinstance(value, bool):
@@ -70,28 +66,17 @@ def token(value: object) -> Hashable:
     return value
 
 
-_RANKS: Mapping[str, int] = {"number": 0, "string": 1, "bool": 2, "list": 3, "map": 4, "null": 5, "foreign": 6}
-
-
-def compare(left: object, right: object) -> int:
-    """Negative, zero or positive: a total order over all JSON values, numbers first and null last."""
-    left_kind, right_kind = kind(left), kind(right)
-    if left_kind != right_kind:
-        return _RANKS[left_kind] - _RANKS[right_kind]
-    if isinstance(left, list) and isinstance(right, list):
-        return _compare_lists(left, right)
-    if isinstance(left, dict) and isinstance(right, dict):
-        return _compare_maps(left, right)
-    if left_kind in ("null", "foreign"):
-        return 0
-    return bool(left > right) - bool(left < right)  # type: ignore[operator]
-
-
-def _compare_lists(left: list[object], right: list[object]) -> int:
-    for one, other in zip(left, right, strict=False):
-        if order := compare(one, other):
-            return order
-    return len(left) - len(right)
+def order(value: object) -> tuple[object, ...]:
+    """A key to sort by: a total order over all JSON values, numbers first, then strings, booleans, lists, maps and null."""
+    if type(value) is str:
+        return (1, value)
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, list):
+        return (3, [order(item) for item in value])
+    return (4, _MAP_ORDER(value)) if isinstance(value, dict) else (5,)
 
 
 def _compare_maps(left: dict[str, object], right: dict[str, object]) -> int:
@@ -101,12 +86,12 @@ def _compare_maps(left: dict[str, object], right: dict[str, object]) -> int:
             return -1 if position == len(left) else 1
         if key not in left or key not in right:
             return 1 if key not in left else -1
-        if order := compare(left[key], right[key]):
-            return order
+        if not equal(left[key], right[key]):
+            return -1 if order(left[key]) < order(right[key]) else 1
     return 0
 
 
-ordering = functools.cmp_to_key(compare)
+_MAP_ORDER = functools.cmp_to_key(_compare_maps)
 
 
 def float_text(number: float) -> str:
@@ -126,6 +111,39 @@ def float_json(number: float) -> str:
         return _plain(number)
     mantissa, exponent = _shortest(number)
     return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent)}"
+
+
+def json_text(value: object) -> str:
+    """JSON as Go writes it: sorted keys, and `<`, `>`, `&` escaped in strings."""
+    if isinstance(value, str):
+        return f'"{value}"' if _PLAIN.match(value) else '"' + value.translate(_VALUE_ESCAPES) + '"'
+    if isinstance(value, float):
+        return float_json(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(json_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json_text(key)}:{json_text(value[key])}" for key in sorted(value)) + "}"
+    return json.dumps(value)
+
+
+_PLAIN = re.compile(r"[ !#-%'-;=?-\[\]-~]*\Z")
+"""Strings that JSON writes as they are, which are most: names, addresses, numbers."""
+
+
+def json_name(name: str) -> str:
+    """A JSON string without the escapes for HTML, as Kubernetes writes the names of key fields."""
+    return '"' + name.translate(_NAME_ESCAPES) + '"'
+
+
+_NAME_ESCAPES: Mapping[int, str] = {
+    **{code: f"\\u{code:04x}" for code in range(0x20)},
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+}
+_VALUE_ESCAPES: Mapping[int, str] = {**_NAME_ESCAPES, **{ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}}
 
 
 def _shortest(number: float) -> tuple[str, int]:

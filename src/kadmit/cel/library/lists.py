@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
 from kadmit.cel import operators, types
+from kadmit.cel.cost import CostPanic
 from kadmit.cel.declarations import Cost, Example, Function, Impl, Overload, function, member, plain
 from kadmit.cel.types import Trait, Type
 from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp, UInt, Value, go_name, type_of
@@ -41,10 +42,6 @@ COMPARABLE: dict[str, Type] = {
     "string": types.STRING,
     "bytes": types.BYTES,
 }
-
-
-class CostPanic(Exception):
-    """The real cost tracker breaks on these arguments; the evaluation ends with `internal error: ` and this text."""
 
 
 def is_comparable(value: Value) -> bool:

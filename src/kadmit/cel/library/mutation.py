@@ -6,7 +6,7 @@ are type names held against the path at which they stand, and values against the
 
 from collections.abc import Callable
 
-from kadmit.cel import gotext, operators, types
+from kadmit.cel import operators, types
 from kadmit.cel.operators import MISSING
 from kadmit.cel.types import DYN, STRING, Type
 from kadmit.cel.values import CelError, MapValue, Optional, Value, go_name

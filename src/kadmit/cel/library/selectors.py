@@ -39,11 +39,12 @@ _ESCAPED = re.compile(r"\\(.?)|([,=])", re.DOTALL)
 
 
 def parse_fields(text: str) -> tuple[FieldRequirement, ...] | str:
-    """The requirements sorted by their text, or the text of the error."""
+    """The requirements sorted by their text, or the text of the error. One without field and value asks nothing."""
     try:
-        return tuple(_field_requirement(text, term) for term in sorted(_TERM.findall(text)))
+        found = [_field_requirement(text, term) for term in sorted(_TERM.findall(text))]
     except _Malformed as malformed:
         return str(malformed)
+    return tuple(r for r in found if r.field or r.value)
 
 
 def _field_requirement(text: str, term: str) -> FieldRequirement:
@@ -64,7 +65,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 # ---------------------------------------------------------------- label selectors
 
-_TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>\0]+)|(\0.*)|$)", re.DOTALL)
+_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+|$)")
 _BINARY = {"in": "in", "=": "=", "==": "==", ">": "gt", "<": "lt", "notin": "notin", "!=": "!="}
 _BINARY_NAMES = "in, notin, =, ==, !=, gt, lt"
 _SYMBOLS = frozenset(("==", "!=", "=", "!", "(", ")", ",", "<", ">"))
@@ -80,13 +81,8 @@ def parse_labels(text: str) -> tuple[LabelRequirement, ...] | str:
 
 
 def _tokens(text: str) -> list[str]:
-    """Symbols and words; nothing is the end. NB: a zero byte ends the text."""
-    tokens = []
-    for symbol, word, _ in _TOKEN.findall(text.partition("\0")[0]):
-        tokens.append(symbol or word)
-        if not tokens[-1]:
-            break
-    return tokens
+    """Symbols and words, and nothing for the end. NB: a zero byte ends the text."""
+    return [*_TOKEN.findall(text.partition("\0")[0]), ""]
 
 
 class _Reader:
@@ -175,20 +171,17 @@ class _Reader:
         """The values up to the closing bracket; a comma without a value beside it stands for an empty one."""
         values: set[str] = set()
         while True:
-            token = self.take()
-            if token == ",":
-                if not values or self.next in (")", ","):
-                    values.add("")
-                if self.next == ")":
-                    return values
-            elif _is_word(token):
-                values.add(token)
-                if self.next == ")":
-                    return values
-                if self.next != ",":
+            taken = self.take()
+            if _is_word(taken):
+                values.add(taken)
+                if self.next not in (")", ","):
                     raise _Malformed(f"found '{self.next}', expected: ',' or ')'")
-            else:
-                raise _Malformed(f"found '{token}', expected: ',', or identifier")
+            elif taken != ",":
+                raise _Malformed(f"found '{taken}', expected: ',', or identifier")
+            elif not values or self.next in (")", ","):
+                values.add("")
+            if self.next == ")":
+                return values
 
 
 def _is_word(token: str) -> bool:

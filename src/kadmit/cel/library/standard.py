@@ -50,7 +50,11 @@ _SAME_TYPE: dict[str, Sequence[tuple[str, Type, Type, Type]]] = {
     ),
     "_/_": (("divide_double", DOUBLE, DOUBLE, DOUBLE), ("divide_int64", INT, INT, INT), ("divide_uint64", UINT, UINT, UINT)),
     "_%_": (("modulo_int64", INT, INT, INT), ("modulo_uint64", UINT, UINT, UINT)),
-    "_*_": (("multiply_double", DOUBLE, DOUBLE, DOUBLE), ("multiply_int64", INT, INT, INT), ("multiply_uint64", UINT, UINT, UINT)),
+    "_*_": (
+        ("multiply_double", DOUBLE, DOUBLE, DOUBLE),
+        ("multiply_int64", INT, INT, INT),
+        ("multiply_uint64", UINT, UINT, UINT),
+    ),
     "_-_": (
         ("subtract_double", DOUBLE, DOUBLE, DOUBLE),
         ("subtract_duration_duration", DURATION, DURATION, DURATION),
@@ -95,7 +99,9 @@ OPERATORS: tuple[Function, ...] = (
     _arithmetic("_/_", operators.divide, Trait.DIVIDER),
     _arithmetic("_%_", operators.modulo, Trait.MODDER),
     _arithmetic("_*_", operators.multiply, Trait.MULTIPLIER),
-    function("-_", plain("negate_double", (DOUBLE,), DOUBLE), plain("negate_int64", (INT,), INT), impl=_negate, trait=Trait.NEGATOR),
+    function(
+        "-_", plain("negate_double", (DOUBLE,), DOUBLE), plain("negate_int64", (INT,), INT), impl=_negate, trait=Trait.NEGATOR
+    ),
     _arithmetic("_-_", operators.subtract, Trait.SUBTRACTOR),
     _ordering("_<_", "less", operators.less),
     _ordering("_<=_", "less_equals", operators.less_equal),

@@ -33,7 +33,7 @@ _PORT = re.compile(r"(?::[0-9]*)?")
 _USERINFO = re.compile(r"[a-zA-Z0-9._:~!$&'()*+,;=%@-]*")
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})?")
 _SURROGATE = re.compile("[\udc80-\udcff]")
-_QUOTED_SURROGATE = re.compile(r"(?<!\\)\\udc([89a-f][0-9a-f])")
+_QUOTED_SURROGATE = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
 _NO_OVERLOAD = CelError("no such overload")
 
 
@@ -88,7 +88,7 @@ def _quoted(text: str) -> str:
 
 def _quoted_bytes(quoted: str) -> str:
     """Within a quoted text, bytes that are no UTF-8 (of a character that was cut) are written as \\xNN."""
-    return _QUOTED_SURROGATE.sub(r"\\x\1", quoted) if "\\udc" in quoted else quoted
+    return _QUOTED_SURROGATE.sub(r"\1\\x\2", quoted) if "\\udc" in quoted else quoted
 
 
 # ---------------------------------------------------------------- percent encoding
@@ -378,8 +378,8 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     function(
         "isURL",
+        # NB: one step, though it reads as much as url(): the price list forgot it.
         plain("is_url_string", (types.STRING,), types.BOOL, is_url),
-        cost=traversal.reading,
         doc="Whether url() can read the text.",
         examples=(Example("isURL('/path')", True), Example("isURL('relative')", False)),
     ),

@@ -1,0 +1,5 @@
+"""python -m kadmit."""
+
+from kadmit.cli import main
+
+main()

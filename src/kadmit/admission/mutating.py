@@ -1,0 +1,394 @@
+"""The mutating half: policies, then webhooks, then both again where somebody changed what they had seen.
+
+A change makes earlier IfNeeded policies and webhooks run once more, in a second round; there is no third. NB: any policy
+mutation that was applied counts as a change, even if the object is the same afterwards; a webhook's patch counts if the object
+differs, where on CREATE every non-empty patch does.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from kadmit.admission import answers, exemptions, policies, webhooks
+from kadmit.admission.answers import Answer, CallFailed
+from kadmit.admission.outcome import Record
+from kadmit.admission.policies import Invocation, PolicyError
+from kadmit.admission.snapshot import Candidates, Snapshot
+from kadmit.admission.webhooks import Call, Webhook
+from kadmit.api import errors
+from kadmit.api.errors import ApiError
+from kadmit.api.gojson import marshal, quoted
+from kadmit.api.meta import GroupVersionKind
+from kadmit.matching.attributes import CREATE, Attributes, Json
+from kadmit.matching.criteria import Match
+from kadmit.patch import jsonpatch
+from kadmit.patch.errors import PatchError
+from kadmit.patch.values import equal
+from kadmit.policy import bindings
+from kadmit.policy.evaluation import evaluate_conditions
+from kadmit.policy.mutator import Rejection, mutate
+from kadmit.policy.world import ConversionError, World
+
+Calls = Generator[Sequence[Call], Sequence[Answer], Attributes]
+
+POLICY_CHECKS = "apiserver_mutating_admission_policy_check_total"
+
+
+@dataclass(slots=True)
+class _Reinvocation:
+    """Who has run, who must run again, and what the object was when they were last done."""
+
+    ran: set[Any] = field(default_factory=set)
+    again: set[Any] = field(default_factory=set)
+    last: Json | None = None
+
+    def require(self) -> None:
+        self.again |= self.ran
+        self.ran = set()
+
+
+@dataclass(slots=True)
+class _Chain:
+    """One request's way through the mutating half."""
+
+    candidates: Candidates
+    world: World
+    record: Record
+    attributes: Attributes
+    policies: _Reinvocation = field(default_factory=_Reinvocation)
+    webhooks: _Reinvocation = field(default_factory=_Reinvocation)
+    changed: bool = False  # whether a second round is due
+
+
+def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record) -> Calls:
+    """Yields webhook calls one at a time, is sent their answers, gives the attributes after it. Raises ApiError."""
+    chain = _Chain(snapshot.candidates(attributes, world), world, record, attributes)
+    for round_number in (0, 1):
+        if not exemptions.from_policies(attributes):
+            _run_policies(chain, round_number)
+        if not exemptions.from_webhooks(attributes):
+            yield from _run_webhooks(chain, round_number)
+        if not chain.changed:
+            break
+    return chain.attributes
+
+
+# ---------------------------------------------------------------- policies
+
+
+def _run_policies(chain: _Chain, round_number: int) -> None:
+    state = chain.policies
+    if round_number and not equal(state.last, chain.attributes.object):
+        state.require()
+    found: list[PolicyError] = []
+    invoked: list[Invocation] = []
+    for item in policies.invocations(chain.candidates.mutating_policies, chain.attributes, chain.world, chain.record):
+        if isinstance(item, PolicyError):
+            found.append(item)
+        else:
+            invoked.append(item)
+    if invoked:
+        namespace = policies.request_namespace(chain.attributes, chain.world)
+        found += _invoke_all(chain, invoked, namespace, round_number)
+    state.last = chain.attributes.object
+    refused = policies.refusal(chain.attributes, found)
+    if refused is not None:
+        raise refused
+
+
+def _invoke_all(chain: _Chain, invoked: Sequence[Invocation], namespace: Json | None, round_number: int) -> list[PolicyError]:
+    found: list[PolicyError] = []
+    applied = False
+    for invocation in invoked:
+        outcome = _invoke(chain, invocation, namespace, round_number)
+        found += outcome.errors
+        applied = applied or outcome.applied
+    if applied:
+        chain.policies.require()
+        chain.changed = True
+    return found
+
+
+@dataclass(slots=True)
+class _Invoked:
+    errors: list[PolicyError] = field(default_factory=list)
+    applied: bool = False
+
+
+def _invoke(chain: _Chain, invocation: Invocation, namespace: Json | None, round_number: int) -> _Invoked:
+    policy, world = invocation.policy, chain.world
+    try:
+        versioned = policies.versioned(chain.attributes, invocation.match.kind, world)
+    except ConversionError as e:
+        return _Invoked([PolicyError(policy, None, f"failed to configure policy: {e}")])
+    problem = _unmatched(chain, invocation, versioned)
+    if problem is not None:
+        return problem
+    if round_number and invocation.key not in chain.policies.again:
+        return _Invoked()
+    done = _mutate_all(chain, invocation, versioned, namespace)
+    if policy.reinvoke:
+        chain.policies.ran.add(invocation.key)
+    return done
+
+
+def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> _Invoked | None:
+    """What match conditions say against running: nothing (None), that it does not match, or an error."""
+    policy = invocation.policy
+    if not policy.conditions:
+        return None
+    bound = bindings.variables(
+        versioned,
+        versioned.resource,
+        invocation.match.kind,
+        params=_without_kind(invocation, chain.world),
+        who=chain.world.authorizer,
+    )
+    said = evaluate_conditions(policy.conditions, bound, fail=policy.fail)
+    count_conditions(chain.record, policy.name, "MutatingAdmissionPolicy", "validate", versioned.operation, said.failures)
+    if said.error:
+        return _Invoked([PolicyError(policy, invocation.binding, said.error, "Invalid")])
+    if said.matches:
+        return None
+    chain.record.happened("match condition false", policy.name, invocation.binding.name, condition=said.false_condition)
+    return _Invoked()
+
+
+def count_conditions(record: Record, name: str, kind: str, type_: str, operation: str, failures: int) -> None:
+    for _ in range(failures):
+        labels = {"name": name, "kind": kind, "type": type_, "operation": operation}
+        record.count("apiserver_admission_match_condition_evaluation_errors_total", **labels)
+
+
+def _without_kind(invocation: Invocation, world: World) -> Json | None:
+    """NB: mutating policies see built-in params without apiVersion and kind."""
+    param = invocation.param
+    if param is None or invocation.policy.param_kind is None or world.is_custom(invocation.policy.param_kind):
+        return param
+    return {k: v for k, v in param.items() if k not in ("apiVersion", "kind")}
+
+
+def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, namespace: Json | None) -> _Invoked:
+    policy, record = invocation.policy, chain.record
+    done = _Invoked()
+    before = versioned.object
+    plain = bindings.variables(
+        versioned,
+        invocation.match.resource,
+        invocation.match.kind,
+        params=_without_kind(invocation, chain.world),
+        namespace=bindings.namespace_variable(namespace),
+        who=chain.world.authorizer,
+    )
+    for mutation in policy.mutations:
+        if plain["object"] is None:
+            continue
+        labels = {"policy": policy.name, "policy_binding": invocation.binding.name}
+        result = mutate(mutation, policy.composition.bind(plain), invocation.match.kind, chain.world)
+        if not isinstance(result, Rejection) and invocation.match.kind != versioned.kind:
+            result = _back(result, invocation.match.kind, versioned.kind, chain.world)
+        if isinstance(result, Rejection):
+            record.count(POLICY_CHECKS, **labels, error_type=result.error_type)
+            record.happened("mutation failed", policy.name, invocation.binding.name, error=result.text)
+            done.errors.append(PolicyError(policy, invocation.binding, result.text, "Invalid"))
+            continue
+        record.count(POLICY_CHECKS, **labels, error_type="no_error")
+        record.happened("mutated", policy.name, invocation.binding.name, before=plain["object"], after=result)
+        plain["object"] = result
+        done.applied = True
+    _take_over(chain, invocation, versioned, before, plain["object"])
+    return done
+
+
+def _back(result: Json, kind: GroupVersionKind, wanted: GroupVersionKind, world: World) -> "Json | Rejection":
+    """NB: kube-apiserver cannot convert a changed built-in object back to the version of the request."""
+    if world.is_custom(kind):
+        return result
+    text = f"converting ({kind.version}.{kind.kind}) to ({wanted.version}.{wanted.kind}): unknown conversion"
+    return Rejection(text)
+
+
+def _take_over(chain: _Chain, invocation: Invocation, versioned: Attributes, before: Json | None, after: Json | None) -> None:
+    if after is None or after is before:
+        return
+    if not equal(before, after):
+        chain.policies.require()
+        chain.changed = True
+    changed = after if invocation.match.kind == versioned.kind else chain.world.convert(after, versioned.kind)
+    chain.attributes = chain.attributes.with_object(changed)
+
+
+# ---------------------------------------------------------------- webhooks
+
+
+def _run_webhooks(chain: _Chain, round_number: int) -> Generator[Sequence[Call], Sequence[Answer], None]:
+    state = chain.webhooks
+    if round_number and not equal(state.last, chain.attributes.object):
+        state.require()
+    try:
+        for index, webhook in chain.candidates.mutating_webhooks:
+            match = should_call(webhook, chain.attributes, chain.world, chain.record, kind="admit")
+            if match is None:
+                chain.record.happened("webhook not matched", webhook.name)
+                continue
+            if round_number and webhook.uid not in state.again:
+                continue
+            changed = yield from _call(chain, webhook, match, round_number, index)
+            if changed:
+                state.require()
+                chain.changed = True
+            if webhook.reinvoke:
+                state.ran.add(webhook.uid)
+    finally:
+        state.last = chain.attributes.object
+
+
+def should_call(webhook: Webhook, attributes: Attributes, world: World, record: Record, *, kind: str) -> Match | None:
+    """What the webhook takes the request for, None if it is not about it. Raises ApiError."""
+    match = webhook.criteria.match(attributes, world, world)
+    if isinstance(match, ApiError):
+        raise match
+    if match is None or not webhook.conditions:
+        return match
+    try:
+        versioned = policies.versioned(attributes, match.kind, world)
+    except ConversionError as e:
+        raise errors.internal(str(e)) from None
+    bound = bindings.variables(versioned, attributes.resource, match.kind, who=world.authorizer)
+    said = evaluate_conditions(webhook.conditions, bound, fail=webhook.fail)
+    # NB: the two metrics disagree about what a validating webhook is called.
+    labels = {"name": webhook.name, "kind": "webhook", "operation": attributes.operation}
+    for _ in range(said.failures):
+        type_ = "admit" if kind == "admit" else "validating"
+        record.count("apiserver_admission_match_condition_evaluation_errors_total", **labels, type=type_)
+    if said.error:
+        raise errors.forbidden(attributes.resource.group_resource, attributes.name, said.error)
+    if not said.matches:
+        type_ = "admit" if kind == "admit" else "validate"
+        record.count("apiserver_admission_match_condition_exclusions_total", **labels, type=type_)
+        return None
+    return match
+
+
+def prepare(webhook: Webhook, attributes: Attributes, match: Match, world: World, *, mutating: bool) -> Call:
+    """The call to make; raises CallFailed, or ApiError where the webhook cannot be called in a dry run."""
+    if attributes.dry_run and not webhooks.supports_dry_run(webhook):
+        raise errors.bad_request(f"admission webhook {quoted(webhook.name)} does not support dry run")
+    version = webhook.review_version
+    if version is None:
+        wanted = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+        raise CallFailed(f"could not create admission objects: {wanted}", 400)
+    try:
+        versioned = policies.versioned(attributes, match.kind, world)
+    except ConversionError as e:
+        raise errors.internal(str(e)) from None
+    return Call(webhook, version, webhooks.admission_request(versioned, match.resource, match.kind), mutating)
+
+
+def _call(
+    chain: _Chain, webhook: Webhook, match: Match, round_number: int, index: int
+) -> Generator[Sequence[Call], Sequence[Answer], bool]:
+    """Call one webhook and take its answer; whether it changed the object. Raises ApiError."""
+    suffix = f"round_{round_number}_index_{index}"
+    changed = False
+    try:
+        call = prepare(webhook, chain.attributes, match, chain.world, mutating=True)
+        (answer,) = yield [call]
+        changed = _take_answer(chain, call, answer, match, suffix)
+        observe(chain.record, webhook, chain.attributes, "admit", code=200)
+    except CallFailed as failed:
+        if webhook.fail:
+            observe(chain.record, webhook, chain.attributes, "admit", code=failed.code, error="calling_webhook_error")
+            raise errors.internal(f"failed calling webhook {quoted(webhook.name)}: {failed}") from None
+        observe(chain.record, webhook, chain.attributes, "admit", code=failed.code)
+        chain.record.count("apiserver_admission_webhook_fail_open_count", name=webhook.name, type="admit")
+        chain.record.annotate(f"failed-open.mutation.webhook.admission.k8s.io/{suffix}", webhook.name)
+    except _Denied as denied:
+        code = denied.error.status.code
+        observe(chain.record, webhook, chain.attributes, "admit", code=code, error="no_error")
+        raise denied.error from None
+    except ApiError:
+        observe(chain.record, webhook, chain.attributes, "admit", code=0, error="apiserver_internal_error")
+        raise
+    finally:
+        mutated = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed}
+        chain.record.annotate(f"mutation.webhook.admission.k8s.io/{suffix}", marshal(mutated))
+    return changed
+
+
+class _Denied(Exception):
+    """The webhook said no."""
+
+    def __init__(self, error: ApiError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def take_words(record: Record, webhook: Webhook, verdict: answers.Verdict) -> None:
+    """Audit annotations and warnings count whatever comes of the request."""
+    for key, value in verdict.annotations.items():
+        record.annotate(f"{webhook.name}/{key}", value)
+    for text in verdict.warnings:
+        record.warn(text)
+
+
+def _take_answer(chain: _Chain, call: Call, answer: Answer, match: Match, suffix: str) -> bool:
+    webhook = call.webhook
+    verdict = answers.read(call, answer)
+    take_words(chain.record, webhook, verdict)
+    chain.record.happened("webhook called", webhook.name, allowed=verdict.allowed)
+    if not verdict.allowed:
+        raise _Denied(ApiError(answers.denial(webhook.name, verdict.result)))
+    if not verdict.patch:
+        return False
+    try:
+        patch = jsonpatch.decode(verdict.patch)
+    except PatchError as e:
+        raise CallFailed(f"received undecodable patch in webhook response: {e}") from None
+    if not len(patch):
+        return False
+    return _take_patch(chain, call, patch, verdict, match, suffix)
+
+
+def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answers.Verdict, match: Match, suffix: str) -> bool:
+    webhook = call.webhook
+    live = call.request["object"]
+    if live is None:
+        text = (
+            f"admission webhook {quoted(webhook.name)} attempted to modify the object, which is not supported for this operation"
+        )
+        raise errors.internal(text)
+    if verdict.patch_type != "JSONPatch":
+        code = answers.denial(webhook.name, verdict.result).code
+        raise CallFailed(f"unsupported patch type {quoted(verdict.patch_type)}", code)
+    try:
+        patched = patch.apply(live)
+    except PatchError as e:
+        raise errors.internal(str(e)) from None
+    settled = chain.world.settle(match.kind, patched, live, strict=False)  # type: ignore[arg-type]  # an object stays one
+    _annotate_patch(chain.record, webhook, verdict, suffix)
+    chain.record.happened("webhook patched", webhook.name, before=live, after=settled)
+    # NB: on CREATE managedFields carry times that the patch cannot keep, so every patch counts as a change.
+    changed = chain.attributes.operation == CREATE or not equal(live, settled)
+    converted = settled if match.kind == chain.attributes.kind else chain.world.convert(settled, chain.attributes.kind)
+    chain.attributes = chain.attributes.with_object(converted)
+    return changed
+
+
+def _annotate_patch(record: Record, webhook: Webhook, verdict: answers.Verdict, suffix: str) -> None:
+    head = marshal({"configuration": webhook.configuration, "webhook": webhook.name})
+    operations = answers.patch_text(orjson.loads(verdict.patch))
+    value = f'{head[:-1]},"patch":{operations},"patchType":"JSONPatch"}}'
+    record.annotate(f"patch.webhook.admission.k8s.io/{suffix}", value, request_level=True)
+
+
+def observe(record: Record, webhook: Webhook, attributes: Attributes, kind: str, *, code: int, error: str = "") -> None:
+    """Metrics of one call; `error`: it rejected the request, and why."""
+    labels = {"name": webhook.name, "type": kind, "operation": attributes.operation}
+    if error:
+        shown = min(code, 600) if code else 0
+        record.count("apiserver_admission_webhook_rejection_count", **labels, error_type=error, rejection_code=str(shown))
+    rejected = "true" if error else "false"
+    record.count("apiserver_admission_webhook_request_total", **labels, code=str(min(code, 600)), rejected=rejected)

@@ -1,0 +1,96 @@
+"""A policy's variables: compiled in order, each seeing those before it; evaluated when first asked for, once.
+
+Their cost is not the cost of the expression that asks: it is added to the budget of the whole evaluation, so it is
+counted here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kadmit.cel import types
+from kadmit.cel.environment import VARIABLES_TYPE, Environment, with_policy_variables
+from kadmit.cel.fastpath import SLOW
+from kadmit.cel.operators import MISSING, NO_OVERLOAD
+from kadmit.cel.program import Program
+from kadmit.cel.source import CompileError
+from kadmit.cel.types import DYN, Type
+from kadmit.cel.values import CelError, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Compiled variables; a name given twice is the last one's."""
+
+    programs: Mapping[str, Program | CompileError]
+
+    def bind(self, bindings: Mapping[str, Value]) -> dict[str, Value]:
+        """The bindings with `variables` among them, each not evaluated yet."""
+        bound = dict(bindings)
+        bound["variables"] = Variables(self.programs, bound)
+        return bound
+
+
+def compose(variables: Sequence[tuple[str, str]], plain: Environment, target: Environment) -> tuple[Composition, Environment]:
+    """Compile variables in `plain`, and give `target` (which may allow more, such as Object) with them declared."""
+    programs: dict[str, Program | CompileError] = {}
+    known: dict[str, Type] = {}
+    for name, text in variables:
+        try:
+            program = with_policy_variables(plain, known).compile(text)
+        except CompileError as e:
+            programs[name], known[name] = e, DYN
+        else:
+            programs[name], known[name] = program, program.output_type
+    return Composition(programs), with_policy_variables(target, known)
+
+
+class Variables:
+    """The value of `variables` during one evaluation."""
+
+    __slots__ = ("_bindings", "_programs", "_values", "cost")
+    cel_type = types.struct(VARIABLES_TYPE)
+    go_name = "*lazy.MapValue"
+
+    def __init__(self, programs: Mapping[str, Program | CompileError], bindings: Mapping[str, Value]) -> None:
+        self._programs = programs
+        self._bindings = bindings
+        self._values: dict[str, Value] = {}
+        self.cost = 0
+
+    def find_key(self, name: Value) -> Value:
+        """A variable's value or error, or MISSING."""
+        if name.__class__ is not str:
+            return NO_OVERLOAD
+        if name not in self._values:
+            if name not in self._programs:
+                return MISSING
+            self._values[name] = CelError(f'composited variable "{name}" refers to itself')
+            self._values[name] = self._evaluate(name, self._programs[name])
+        return self._values[name]
+
+    def _evaluate(self, name: str, program: Program | CompileError) -> Value:
+        if isinstance(program, CompileError):
+            return CelError(f'composited variable "{name}" fails to compile: {program}')
+        value, cost = program.run(self._bindings)
+        self.cost += cost
+        if value.__class__ is CelError:
+            return CelError(f'composited variable "{name}" fails to evaluate: {value.message}')
+        return value
+
+    def __getitem__(self, name: str) -> Value:
+        """For generated functions: only good news."""
+        value = self.find_key(name)
+        if value is MISSING or value.__class__ is CelError:
+            raise SLOW
+        return value
+
+    def take_cost(self) -> int:
+        """What variables have cost since this was last asked."""
+        cost, self.cost = self.cost, 0
+        return cost
+
+    def equals(self, other: Value) -> Value:
+        return self is other if isinstance(other, Variables) else NO_OVERLOAD
+
+    def size(self) -> int:
+        return len(self._programs)
