@@ -6,7 +6,7 @@ from kadmit.cel import environment, jsonform
 from kadmit.cel.declarations import Example, Function
 from kadmit.cel.library.authorizer import Attributes, AuthorizerValue, Decision, User, request_resource
 from kadmit.cel.source import CompileError
-from kadmit.cel.values import CelError
+from kadmit.cel.values import CelError, Value
 
 FUNCTIONS = environment.mutation().catalogue.functions
 OPERATORS = {name for name in FUNCTIONS if name.startswith(("_", "@", "!", "-", "cel.@"))}
@@ -25,7 +25,7 @@ def _answer(text: str) -> tuple[object, str | None]:
         return None, str(e)
     authorizer = AuthorizerValue(User("alice"), NobodyMay())
     resource = request_resource(User("alice"), NobodyMay(), group="", resource="pods")
-    bindings = {"object": {}, "oldObject": None, "authorizer": authorizer, "authorizer.requestResource": resource}
+    bindings: dict[str, Value] = {"object": {}, "oldObject": None, "authorizer": authorizer, "authorizer.requestResource": resource}
     value = program.evaluate(bindings).value
     return (None, value.message) if isinstance(value, CelError) else (jsonform.to_json(value), None)
 

@@ -1,8 +1,10 @@
 """Which kinds there are, by which names, and which of them are the same thing."""
 
+import timeit
+
 import pytest
 
-from kadmit.kinds import catalog, schema
+from kadmit.kinds import catalog, schema, table
 from kadmit.kinds.catalog import Catalog, Resource
 
 WIDGETS = {
@@ -86,6 +88,15 @@ def test_versions_of_a_resource_are_equivalent(builtin: Catalog, gvr: catalog.Gv
 def test_every_served_kind_has_a_schema(builtin: Catalog) -> None:
     assert len(builtin) == 72
     assert [resource for resource in builtin if schema.for_kind(resource.gvk) is None] == []
+
+
+def test_loading_takes_less_than_twenty_milliseconds() -> None:
+    def load() -> None:
+        for cached in (table._lines, table._head, catalog.builtin):
+            cached.cache_clear()
+        catalog.builtin()
+
+    assert min(timeit.repeat(load, number=1, repeat=5)) < 0.020
 
 
 def test_a_crd_adds_its_served_versions(builtin: Catalog) -> None:

@@ -158,3 +158,13 @@ def _generation(new: Mapping[str, Any], old: Mapping[str, Any]) -> int:
 def with_status_updated(new: Mapping[str, Any], old: Mapping[str, Any]) -> Json:
     """What a write to /status makes of the old object: only its status changes."""
     return {**old, "status": new.get("status") or {}}
+
+
+def deprecation(kind: GroupVersionKind) -> str | None:
+    """The warning that comes with every use of an old version."""
+    if kind.version == V1ALPHA1:
+        return f"{kind.group_version} {kind.kind} is deprecated in v1.35+, unavailable in v1.38+"
+    if kind.version == V1BETA1:
+        use = f"use {GROUP}/{V1} {kind.kind}"
+        return f"{kind.group_version} {kind.kind} is deprecated in v1.37+, unavailable in v1.40+; {use}"
+    return None

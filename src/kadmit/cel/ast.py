@@ -38,7 +38,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """A function, operator (`_+_`) or method call. `&&` and `||` chains hold all of their terms in one call."""
+    """A function, operator (`_+_`) or method call. Chains of `&&` and `||` are balanced trees of binary calls."""
 
     id: int
     function: str

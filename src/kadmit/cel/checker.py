@@ -70,6 +70,18 @@ def qualified_name(node: Expr) -> str | None:
     return ".".join([node.name, *reversed(parts)])
 
 
+_MESSAGE_OF = {Kind.TIMESTAMP: "google.protobuf.Timestamp", Kind.DURATION: "google.protobuf.Duration"}
+
+
+def _stands_for_message(t: Type) -> bool:
+    """Whether a type that is no struct has a protobuf message, by whose name it can be built."""
+    if t.kind in (Kind.ANY, Kind.TIMESTAMP, Kind.DURATION, Kind.DYN, Kind.NULL) or t.nullable:
+        return True
+    if t.kind is Kind.LIST:
+        return t.params[0].kind is Kind.DYN
+    return t.kind is Kind.MAP and t.params[0].kind is Kind.STRING and t.params[1].kind is Kind.DYN
+
+
 def _signature(arguments: Sequence[Type], *, member: bool) -> str:
     texts = [t.formatted() for t in arguments]
     return f"{texts[0]}.({', '.join(texts[1:])})" if member else f"({', '.join(texts)})"
@@ -338,8 +350,7 @@ class _Checker:
         self.idents[node.id] = name
         instance = self._struct_type(node, declared)
         self.types[node.id] = instance
-        if instance.kind is Kind.STRUCT:
-            name = instance.name
+        name = _MESSAGE_OF.get(instance.kind, instance.name if instance.kind is Kind.STRUCT else name)
         for f in node.fields:
             self.check(f.value)
             wanted = self._struct_field(f.id, name, f.name) or types.ERROR
@@ -353,10 +364,10 @@ class _Checker:
             self.report(node.id, f"'{declared.name}' is not a type")
             return types.ERROR
         instance = declared.params[0]
-        if instance.kind is not Kind.STRUCT:
-            self.report(node.id, f"'{instance.name}' is not a message type")
-            return types.ERROR
-        return instance
+        if instance.kind is Kind.STRUCT or _stands_for_message(instance):
+            return instance
+        self.report(node.id, f"'{instance.name}' is not a message type")
+        return types.ERROR
 
     # ------------------------------------------------------------ comprehensions
 

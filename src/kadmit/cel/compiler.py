@@ -9,7 +9,7 @@ with the limit once per loop turn.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from kadmit.cel import fastpath, templates
+from kadmit.cel import cost, fastpath, templates, tolerance
 from kadmit.cel.attributes import Attribute, AttributeStep, Computed, Conditional, Key, Named, Relative
 from kadmit.cel.emission import Emission, Operand, TooBig
 from kadmit.cel.evaluator import (
@@ -27,6 +27,7 @@ from kadmit.cel.evaluator import (
     Step,
     StructStep,
 )
+from kadmit.cel.library import formatting
 from kadmit.cel.operators import MISSING
 from kadmit.cel.values import NONE, CelError, Optional, Value, key_of
 
@@ -45,17 +46,21 @@ _SUPPORT: dict[str, object] = {
     "key_of": key_of,
     **{f.__name__: f for f in (fastpath.usual, fastpath.equals, fastpath.differs, fastpath.smaller_traversal, fastpath.index)},
     **{f.__name__: f for f in (fastpath.element, fastpath.has, fastpath.try_index, fastpath.make_map, fastpath.call_charge)},
+    "missing": fastpath.missing,
     **templates.SUPPORT,
 }
-_BUILTINS = {"Exception": Exception, "bool": bool, "str": str, "int": int, "float": float, "list": list, "dict": dict}
-_BUILTINS |= {"len": len, "min": min, "enumerate": enumerate}
+_BUILTINS: dict[str, object] = {
+    **{c.__name__: c for c in (Exception, KeyError, TypeError, bool, str, int, float, list, dict, enumerate)},
+    "len": len,
+    "min": min,
+}
 
 
 def compile_step(step: Step, limit: int, exact: Runner) -> Runner:
     """A fast function for these steps, which falls back to `exact`; `exact` itself if the steps are too many."""
-    emitter = _Emitter()
+    emitter = Emitter()
     try:
-        result = emitter.emit(step)
+        result = tolerance.emit(emitter, step)
     except (TooBig, RecursionError):
         return exact
     emission = emitter.emission
@@ -77,7 +82,15 @@ def compile_step(step: Step, limit: int, exact: Runner) -> Runner:
     return run
 
 
-class _Emitter:
+def _is_plain_format(step: Call) -> bool:
+    if step.overload != "string_format" or not isinstance(step.args[0], Const) or not isinstance(step.args[1], ListStep):
+        return False
+    pieces = [p for p in formatting.clauses(step.args[0].value) if not isinstance(p, str)]
+    values = step.args[1]
+    return not values.optional and len(pieces) == len(values.elements) and not any(p.fault for p in pieces)
+
+
+class Emitter:
     """Writes the lines for each kind of step; gives the operand that holds its value."""
 
     __slots__ = ("emission", "lazy", "roots", "scopes")
@@ -102,10 +115,12 @@ class _Emitter:
                 return self._append(step)
             case Insert():
                 return self._insert(step)
+            case Call() if _is_plain_format(step):
+                return self._format(step)
             case Call():
                 return templates.call(self.emission, step, [self.emit(a) for a in step.args])
             case SetMembership():
-                return self._membership(step)
+                return self.membership(step, self.emit(step.arg))
             case OptionalOr():
                 return self._optional_or(step)
             case ListStep():
@@ -120,7 +135,7 @@ class _Emitter:
 
     # ------------------------------------------------------------ names and paths
 
-    def _name(self, name: str) -> Operand:
+    def name(self, name: str) -> Operand:
         for scope in reversed(self.scopes):
             if name in scope:
                 found = scope[name]
@@ -145,7 +160,7 @@ class _Emitter:
     def _attribute(self, attribute: Attribute) -> Operand:
         match attribute:
             case Named():
-                return self._chain(self._name(attribute.name), attribute.qualifiers)
+                return self._chain(self.name(attribute.name), attribute.qualifiers)
             case Relative():
                 return self._chain(self.emit(attribute.operand), attribute.qualifiers)
             case Conditional():
@@ -206,6 +221,7 @@ class _Emitter:
             self.emission.line(f"{result} = {named.text}.value if {named.text}.present else MISSING")
         else:
             self.emission.line(f"{result} = {value.text}")
+            self.emission.line(f"if {result}.__class__ is Optional: raise SLOW")
         depth = 0
         for i, qualifier in enumerate(qualifiers):
             if isinstance(qualifier, Key) and (qualifier.test or qualifier.read is not None):
@@ -239,7 +255,7 @@ class _Emitter:
         first = next((i for i, q in enumerate(attribute.qualifiers) if q.optional), None)
         if first is None:
             return None
-        value = self._name(attribute.name)
+        value = self.name(attribute.name)
         if value.known is Optional:
             return None
         self.emission.charge(1)
@@ -298,11 +314,31 @@ class _Emitter:
             self.emission.line(f"{result} = {second.text}")
         return Operand(result, first.known if first.known is second.known else None)
 
-    def _membership(self, step: SetMembership) -> Operand:
-        value = self.emission.in_variable(self.emit(step.arg))
+    def membership(self, step: SetMembership, arg: Operand) -> Operand:
+        value = self.emission.in_variable(arg)
         members = self.emission.constant(step.members)
         key = value.text if value.known is str else f"({value.text} if {value.text}.__class__ is str else key_of({value.text}))"
         return self.emission.assign(f"{key} in {members}", bool)
+
+    def _format(self, step: Call) -> Operand:
+        """A constant format over a list literal: its pieces joined, without the list."""
+        text, values = step.args
+        assert isinstance(text, Const)
+        assert isinstance(values, ListStep)
+        given = [self.emission.in_variable(self.emit(v)) for v in values.elements]
+        parts: list[str] = []
+        for piece in formatting.clauses(text.value):
+            if isinstance(piece, str):
+                parts += [self.emission.constant(piece)] if piece else []
+            else:
+                write = self.emission.constant(formatting.clause_text(piece))
+                value = given.pop(0).text
+                written = f"{write}({value}, {piece.precision})"
+                parts.append(f"({value} if {value}.__class__ is str else {written})" if piece.verb == "s" else written)
+        self.emission.charge(10 + cost.traversal(text.value))
+        made = self.emission.assign(" + ".join(parts) or self.emission.constant(""), str)
+        self.emission.line(f"if len({made.text}) > {formatting.MAX_LENGTH}: raise SLOW")
+        return made
 
     # ------------------------------------------------------------ literals
 
@@ -387,7 +423,7 @@ class _Emitter:
         over = self.emission.in_variable(self.emit(step.range))
         accumulator = self._accumulator(step)
         self.scopes.append({step.accumulator_name: accumulator})
-        if not (isinstance(step.range, Const) and not step.range.value):
+        if not (isinstance(step.range, Const) and step.range.value in ([], {})):
             self._loop(step, over, accumulator)
         self.scopes[-1] = {step.accumulator_name: Operand(accumulator.text, self.scopes[-1][step.accumulator_name].known)}
         result = self.emit(step.result)

@@ -18,6 +18,7 @@ from kadmit.cel.library import (
     ip,
     jsonpatch,
     lists,
+    messages,
     named_formats,
     optionals,
     quantity,
@@ -129,18 +130,18 @@ class Types:
 
     def struct(self, name: str) -> Type | None:
         found = self.mutation.struct(name) if self.mutation is not None else None
-        return found if found is not None else self.fixed.struct(name)
+        return found or self.fixed.struct(name) or messages.type_named(name)
 
     def field(self, struct_name: str, field_name: str) -> Type | None:
         if self.mutation is not None and self.mutation.struct(struct_name) is not None:
             return self.mutation.field(struct_name, field_name)
-        return self.fixed.field(struct_name, field_name)
+        return self.fixed.field(struct_name, field_name) or messages.field(struct_name, field_name)
 
     def maker(self, name: str) -> Callable[[dict[str, Value]], Value] | None:
         made = self.mutation.maker(name) if self.mutation is not None else None
         if made is None and self.fixed.struct(name) is not None:
             return lambda _: CelError(f"unknown type '{name}'")
-        return made
+        return made or messages.maker(name)
 
     def reader(self, name: str, field: str) -> Callable[[Value], Value] | None:
         return self.mutation.reader(name, field) if self.mutation is not None else None

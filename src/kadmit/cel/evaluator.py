@@ -412,6 +412,8 @@ class MapStep:
             value = value_step.evaluate(run, scope)
             if value.__class__ is CelError:
                 return value
+            if key.__class__ is bytes:
+                return CelError("internal error: runtime error: hash of unhashable type types.Bytes")
             if optional:
                 if value.__class__ is not Optional:
                     return optional_entry_error(key, value)

@@ -11,7 +11,7 @@ from kadmit.cel.attributes import KEY_CLASSES, reach
 from kadmit.cel.declarations import Cost
 from kadmit.cel.evaluator import call_cost
 from kadmit.cel.operators import MISSING
-from kadmit.cel.values import CelError, Value, map_from
+from kadmit.cel.values import CelError, Optional, Value, map_from
 
 SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 SIZED = frozenset({str, bytes, list, dict})
@@ -61,20 +61,30 @@ def element(value: Value, position: int) -> Value:
 
 def has(value: Value, name: str) -> bool:
     """has(value.name) where value is no plain map."""
+    if value.__class__ is Optional:
+        raise SLOW
     found = usual(reach(value, name, softly=True, test=True))
     return found is not MISSING
 
 
 def try_index(value: Value, key: Value) -> Value:
     """value[?key]: MISSING where there is none."""
+    if value.__class__ is Optional:
+        raise SLOW
     if key.__class__ not in KEY_CLASSES:
         raise SLOW
     return usual(reach(value, key, softly=True))
 
 
-def loop_values(over: Value) -> Value:
-    """What a one-variable loop runs over, where it is neither a list nor a plain map."""
-    raise SLOW
+def missing(value: Value, names: Sequence[str]) -> tuple[Value, int]:
+    """What a path of names that could not be followed leads to, mostly an error, and what trying has cost."""
+    if value.__class__ is Optional:
+        raise SLOW
+    for tried, name in enumerate(names):
+        value = reach(value, name, softly=False)
+        if value.__class__ is CelError:
+            return value, tried + 2
+    return value, len(names) + 1
 
 
 def make_map(pairs: list[tuple[Value, Value]]) -> Value:

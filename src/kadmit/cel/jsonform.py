@@ -62,7 +62,7 @@ def key_text(key: Value) -> str:
     """A map key as text."""
     kind = key.__class__
     if kind is str:
-        return key
+        return str(key)
     if key is None:
         return "null"
     return str(int(key)) if kind is UInt else gotext.display(key)

@@ -337,6 +337,8 @@ def _insertion(call: Call) -> Step:
 
 def _constant(step: Step) -> Const:
     value = step.evaluate(Run(INT_MAX), Bindings({}))
+    if value.__class__ is CelError:
+        raise PlanError(value.message)
     return Const(step.id, value)
 
 

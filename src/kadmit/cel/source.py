@@ -41,8 +41,8 @@ class Source:
         return self._line_starts[location.line - 1] + location.column
 
     def line(self, number: int) -> str | None:
-        """The text of a line, or None where there is no such line."""
-        if not 1 <= number <= len(self._line_starts):
+        """The text of a line, or None where there is no such line; an empty text has no lines."""
+        if not self.text or not 1 <= number <= len(self._line_starts):
             return None
         start = self._line_starts[number - 1]
         end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
@@ -67,6 +67,7 @@ class Issue:
 
 def _pointer(line: str, column: int) -> str:
     """Dots up to the column and a caret, full-width under characters outside ASCII."""
+    column = max(column, 0)
     dots = "".join("." if c < "\x80" else "．" for c in line[:column])
     under = line[column : column + 1]
     return dots + ("^" if under < "\x80" else "＾")

@@ -9,8 +9,8 @@ from math import ceil
 
 from kadmit.cel import cost, operators
 from kadmit.cel.emission import Emission, Operand
-from kadmit.cel.evaluator import Call, Equality
-from kadmit.cel.values import INT_MAX, INT_MIN, UInt
+from kadmit.cel.evaluator import Call, Equality, call_cost
+from kadmit.cel.values import INT_MAX, INT_MIN, CelError, UInt, Value
 
 __all__ = ["SUPPORT", "call", "ceil", "equality"]
 
@@ -40,14 +40,14 @@ def equality(e: Emission, step: Equality, left: Operand, right: Operand) -> Oper
     charge = "smaller_traversal" if step.negated else "equality_cost"
     if left.known is int or right.known is int:
         unknown = left if right.known is int else right
-        result = e.name()
+        name = e.name()
         with e.block(f"if {unknown.text}.__class__ is int:"):
-            e.line(f"{result} = {left.text} {'!=' if step.negated else '=='} {right.text}")
+            e.line(f"{name} = {left.text} {'!=' if step.negated else '=='} {right.text}")
             e.charge(1)
         with e.block("else:"):
-            e.line(f"{result} = {negation}equals({left.text}, {right.text})")
+            e.line(f"{name} = {negation}equals({left.text}, {right.text})")
             e.charge_text(f"{charge}({left.text}, {right.text})")
-        return Operand(result, bool)
+        return Operand(name, bool)
     result = e.assign(f"{'differs' if step.negated else 'equals'}({left.text}, {right.text})", bool)
     e.charge_text(f"{charge}({left.text}, {right.text})")
     return result
@@ -85,7 +85,9 @@ def call(e: Emission, step: Call, args: Sequence[Operand]) -> Operand:
 
 
 def _ordinary(e: Emission, step: Call, args: Sequence[Operand]) -> Operand:
-    """The function's own code, behind its own look at the types."""
+    """The function's own code, behind its own look at the types; of constants, its value once and for all."""
+    if args and all(a.text in e.constants for a in args):
+        return _worked_out(e, step, [e.constants[a.text] for a in args])
     named = [e.in_variable(a) for a in args]
     texts = ", ".join(a.text for a in named)
     impl = e.constant(step.apply) if step.trait or step.impl is None else e.constant(step.impl)
@@ -97,6 +99,15 @@ def _ordinary(e: Emission, step: Call, args: Sequence[Operand]) -> Operand:
     else:
         e.charge_text(f"call_charge({e.constant(step.charge)}, {e.constant(step.overload)}, {listed}, {value.text})")
     return value
+
+
+def _worked_out(e: Emission, step: Call, values: list[Value]) -> Operand:
+    value = step.apply(values)
+    if value.__class__ is CelError:
+        e.line("raise SLOW")
+        return Operand("None")
+    e.charge(call_cost(step.charge, step.overload, values, value))
+    return Operand(e.constant(value), value.__class__)
 
 
 def _all_strings(e: Emission, args: Sequence[Operand]) -> list[Operand]:

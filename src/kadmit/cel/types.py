@@ -78,11 +78,14 @@ _FORMATTED = {
 class Type:
     """One type. Compare with `same`, not with ==, where parameters matter; == compares run-time names, as CEL does."""
 
-    __slots__ = ("kind", "name", "params", "traits")
+    __slots__ = ("kind", "name", "nullable", "params", "traits")
 
-    def __init__(self, kind: Kind, name: str, params: Iterable["Type"] = (), *, traits: Trait | None = None) -> None:
+    def __init__(
+        self, kind: Kind, name: str, params: Iterable["Type"] = (), *, traits: Trait | None = None, nullable: bool = False
+    ) -> None:
         self.kind = kind
         self.name = name
+        self.nullable = nullable  # google.protobuf.Int64Value and friends: the value or null
         self.params = tuple(params)
         self.traits = _TRAITS.get(kind, Trait.NONE) if traits is None else traits
 
@@ -105,7 +108,7 @@ class Type:
 
     def __str__(self) -> str:
         """As `must evaluate to …` and `kadmit eval` print it."""
-        name = f"<{self.name}>" if self.kind is Kind.TYPE_PARAM else self.name
+        name = f"<{self.name}>" if self.kind is Kind.TYPE_PARAM else self._declared
         return f"{name}({', '.join(map(str, self.params))})" if self.params else name
 
     __repr__ = __str__
@@ -114,7 +117,11 @@ class Type:
         """As the checker's own messages print it: `timestamp`, `null`, `!error!`, bare type parameters."""
         if self.kind in _FORMATTED:
             return _FORMATTED[self.kind]
-        return f"{self.name}({', '.join(p.formatted() for p in self.params)})" if self.params else self.name
+        return f"{self.name}({', '.join(p.formatted() for p in self.params)})" if self.params else self._declared
+
+    @property
+    def _declared(self) -> str:
+        return f"wrapper({self.name})" if self.nullable else self.name
 
     @property
     def is_dyn(self) -> bool:
@@ -159,6 +166,10 @@ def opaque(name: str, *params: Type) -> Type:
 
 def struct(name: str) -> Type:
     return Type(Kind.STRUCT, name)
+
+
+def nullable(t: Type) -> Type:
+    return Type(t.kind, t.name, t.params, nullable=True)
 
 
 def param(name: str) -> Type:

@@ -55,9 +55,9 @@ def _agree(known: Substitution, a: Type, b: Type) -> bool:
     if _wild(a) or _wild(b):
         return True
     if a.kind is Kind.NULL:
-        return b.kind in _NULLABLE or b.kind is Kind.NULL
+        return b.kind in _NULLABLE or b.kind is Kind.NULL or b.nullable
     if b.kind is Kind.NULL:
-        return a.kind in _NULLABLE
+        return a.kind in _NULLABLE or a.nullable
     if a.kind in _NAMED:
         return a.kind is b.kind and a.name == b.name
     if a.kind is Kind.TYPE:

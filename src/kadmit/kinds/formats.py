@@ -124,11 +124,13 @@ def _is_credit_card(text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
+    if len(text) != len("2006-01-02"):
+        return False
     try:
         times.canonical(f"{text}T00:00:00Z")
     except times.TimeError:
         return False
-    return len(text) == 10
+    return True
 
 
 def _is_date_time(text: str) -> bool:
@@ -183,3 +185,4 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "k8sshortname": _is_name(63, _SHORT_NAME),
     "k8slongname": _is_name(253, rf"{_SHORT_NAME}(?:\.{_SHORT_NAME})*"),
 }
+NAMES = frozenset(_FORMATS)

@@ -24,7 +24,9 @@ def validate_value(value: str, at: Path) -> list[FieldError]:
 
 
 def validate_labels(labels: Mapping[str, str] | None, at: Path) -> list[FieldError]:
-    return [error for key, value in sorted((labels or {}).items()) for error in (*validate_key(key, at), *validate_value(value, at))]
+    return [
+        error for key, value in sorted((labels or {}).items()) for error in (*validate_key(key, at), *validate_value(value, at))
+    ]
 
 
 def validate_selector(selector: Mapping[str, Any] | None, at: Path, *, any_value: bool = False) -> list[FieldError]:

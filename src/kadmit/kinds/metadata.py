@@ -26,7 +26,9 @@ IMMUTABLE = "field is immutable"
 
 _EVENT = GroupVersionKind("", "v1", "Event")  # the one kind that cannot own anything
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-_KEPT_FIELDS = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_CLEARED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_STAMPS = ("generation", "creationTimestamp", "deletionTimestamp")
+_SERVER_FIELDS = (*_STAMPS, "uid", "deletionGracePeriodSeconds")
 
 
 # ---------------------------------------------------------------- names
@@ -188,23 +190,26 @@ def validate_manager(manager: str, at: Path) -> list[FieldError]:
     return found
 
 
-# ---------------------------------------------------------------- updates
+# ---------------------------------------------------------------- what only the server writes
+
+
+def cleared_on_create(new: Meta, *, namespaced: bool) -> dict[str, Any]:
+    """What a create makes of metadata before it is looked at: without what the server is about to write, or never would."""
+    cleared = _CLEARED if namespaced else (*_CLEARED, "namespace")
+    return {field: value for field, value in new.items() if field not in cleared}
 
 
 def kept_on_update(new: Meta, old: Meta) -> dict[str, Any]:
     """What an update makes of metadata before it is looked at: what only the server writes stays, quietly."""
-    made = {**new, "generation": old.get("generation") or 0}
-    if not new.get("uid"):
-        made["uid"] = old.get("uid")
-    if new.get("deletionGracePeriodSeconds") is None:
-        made["deletionGracePeriodSeconds"] = old.get("deletionGracePeriodSeconds")
-    for stamp in ("creationTimestamp", "deletionTimestamp"):
-        if old.get(stamp) is not None:
-            made[stamp] = old[stamp]
-    return {key: value for key, value in made.items() if value or key not in _SERVER_FIELDS or value == 0 != key}
+    made = dict(new)
+    for field in _SERVER_FIELDS:
+        # NB: another uid or grace period is kept, to be refused; other times are not.
+        if old.get(field) is not None and (field in _STAMPS or not new.get(field)):
+            made[field] = old[field]
+    return made
 
 
-_SERVER_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+# ---------------------------------------------------------------- updates
 
 
 def validate_update(new: Meta, old: Meta, *, namespaced: bool, at: Path = AT) -> list[FieldError]:
@@ -219,7 +224,10 @@ def _changes(new: Meta, old: Meta, at: Path) -> Iterator[FieldError]:
         yield fields.invalid(at.child("resourceVersion"), "", "must be specified for an update")
     if (new.get("generation") or 0) < (old.get("generation") or 0):
         yield fields.invalid(at.child("generation"), new.get("generation") or 0, "must not be decremented")
-    for field in _KEPT_FIELDS:
+    for field in ("name", "namespace"):
+        yield from _immutable(new.get(field) or "", old.get(field) or "", at.child(field))
+    yield from _immutable(Named(new.get("uid") or ""), old.get("uid") or "", at.child("uid"))
+    for field in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         yield from _immutable(new.get(field), old.get(field), at.child(field))
     yield from labels.validate_labels(new.get("labels"), at.child("labels"))
     yield from validate_annotations(new.get("annotations"), at.child("annotations"))
@@ -228,7 +236,7 @@ def _changes(new: Meta, old: Meta, at: Path) -> Iterator[FieldError]:
 
 
 def _immutable(new: Any, old: Any, at: Path) -> Iterator[FieldError]:
-    if (new or None) != (old or None) or (new == 0) != (old == 0):
+    if new != old:
         yield fields.invalid(at, new, IMMUTABLE)
 
 

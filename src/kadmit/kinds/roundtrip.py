@@ -8,8 +8,8 @@ Walkers are for the ordinary case. Anything else - unknown fields, wrong types, 
 and the caller takes the long way round (`kadmit.kinds.decoding`), which knows what to say.
 """
 
-import functools
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from kadmit.cel import quantities
@@ -19,10 +19,11 @@ from kadmit.kinds.schema import Field, Node, Schema
 Json: TypeAlias = Any
 Walker: TypeAlias = Callable[[Json], Json]
 
-_INT_RANGES = {"int32": (-(2**31), 2**31 - 1)}
+_INT32 = (-(2**31), 2**31 - 1)
 _INT64 = (-(2**63), 2**63 - 1)
 _EXACT_FLOAT = 2**53
-_PLAIN_FLOAT = 1e21  # from here on Go writes an exponent
+_USUAL_LENGTH = 40
+_REMEMBERED = 4096
 
 _SCHEMA_OR = "apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOr"
 _SCHEMA_PROPS = "apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
@@ -71,35 +72,46 @@ class _Plan(NamedTuple):
     nil: Json  # what null becomes: nothing, null, or Go's zero value, which the walker knows
 
 
-def _plan(field: Field) -> _Plan:
-    node = field.schema
-    nilable = field.pointer or node.kind in _NIL_KINDS
+def _plan(field: Field, walk: Walker) -> _Plan:
+    nilable = field.pointer or field.schema.kind in _NIL_KINDS
     drops_empty = not field.pointer and not field.always_written
     nil: Json = _ZERO
     if nilable or drops_empty:
         nil = None if field.always_written else _OMIT
-    return _Plan(_part_walker(node), drops_empty, nil)
+    return _Plan(walk, drops_empty, nil)
 
 
-def _part_walker(node: Schema) -> Walker:
-    """The walker of a part. One with a name is not made now: it may be the very schema that is being made."""
-    if not node.name:
-        return _value_walker(node)
-    name = node.name
-    made: Walker | None = None
+def _plans(node: Schema) -> dict[str, _Plan]:
+    """The plans of a struct. A named part is not made now: it may be this very struct. It takes its place when first used."""
+    plans: dict[str, _Plan] = {}
 
-    def walk(given: Json) -> Json:
-        nonlocal made
-        if made is None:
-            made = _walkers[name]
-        return made(given)
+    def later(field: Field) -> Walker:
+        def walk(given: Json) -> Json:
+            made = _walkers[field.schema.name]
+            plans[field.name] = plans[field.name]._replace(walk=made)
+            return made(given)
 
-    return walk
+        return walk
+
+    for name, field in node.fields.items():
+        plans[name] = _plan(field, later(field) if field.schema.name else _value_walker(field.schema))
+    return plans
+
+
+def _plain_class(node: Schema) -> type | None:
+    """The class of values that stay as they are, unless empty."""
+    if node.name:
+        return None
+    return int if node.format == "int32" else _PLAIN_CLASSES.get(node.kind)
+
+
+_PLAIN_CLASSES = {Node.STRING: str, Node.BOOLEAN: bool}
 
 
 def _struct_walker(node: Schema) -> Walker:
-    plans = {name: _plan(field) for name, field in node.fields.items()}
-    plain = frozenset(name for name, field in node.fields.items() if field.schema.kind is Node.STRING)
+    plans = _plans(node)
+    plain = {name: kind for name, field in node.fields.items() if (kind := _plain_class(field.schema)) is not None}
+    plain_class = plain.get
     always = tuple(name for name, field in node.fields.items() if field.always_written)
 
     def walk(given: Json) -> Json:
@@ -109,13 +121,13 @@ def _struct_walker(node: Schema) -> Walker:
             given = {}
         made = given
         for name, value in given.items():
-            # NB: most values are texts that stay as they are; this line alone saves a third of the time.
-            if value.__class__ is str and value and name in plain:
+            # NB: most values are scalars that stay as they are; these lines save half of the time.
+            kind = value.__class__
+            if value and kind is plain_class(name) and (kind is not int or _INT32[0] <= value <= _INT32[1]):
                 continue
-            plan = plans.get(name)
-            if plan is None:
+            if name not in plans:
                 raise Unusual
-            field, drops_empty, nil = plan
+            field, drops_empty, nil = plans[name]
             if value is None:
                 new = field(None) if nil is _ZERO else nil
             else:
@@ -141,13 +153,17 @@ def _struct_walker(node: Schema) -> Walker:
 
 
 def _map_walker(node: Schema) -> Walker:
-    assert node.additional is not None
-    value_walker = _part_walker(node.additional)
-    texts = node.additional.kind is Node.STRING
+    part = node.additional
+    assert part is not None
+    texts = part.kind is Node.STRING
+    value_walker: Walker | None = None
 
     def walk(given: Json) -> Json:
+        nonlocal value_walker
         if given.__class__ is not dict:
             return _nil(given)
+        if value_walker is None:
+            value_walker = _part_walker(part)
         made = given
         for key, value in given.items():
             if texts and value.__class__ is str:
@@ -163,13 +179,17 @@ def _map_walker(node: Schema) -> Walker:
 
 
 def _list_walker(node: Schema) -> Walker:
-    assert node.items is not None
-    item_walker = _part_walker(node.items)
-    texts = node.items.kind is Node.STRING
+    part = node.items
+    assert part is not None
+    texts = part.kind is Node.STRING
+    item_walker: Walker | None = None
 
     def walk(given: Json) -> Json:
+        nonlocal item_walker
         if given.__class__ is not list:
             return _nil(given)
+        if item_walker is None:
+            item_walker = _part_walker(part)
         made = given
         for index, item in enumerate(given):
             if texts and item.__class__ is str:
@@ -182,6 +202,10 @@ def _list_walker(node: Schema) -> Walker:
         return made
 
     return walk
+
+
+def _part_walker(node: Schema) -> Walker:
+    return _walkers[node.name] if node.name else _value_walker(node)
 
 
 def _nil(given: Json) -> Json:
@@ -211,7 +235,7 @@ def _truth(given: Json) -> Json:
 
 
 def _integer_walker(node: Schema) -> Walker:
-    low, high = _INT_RANGES.get(node.format, _INT64)
+    low, high = _INT32 if node.format == "int32" else _INT64
 
     def walk(given: Json) -> Json:
         if given.__class__ is int and low <= given <= high:
@@ -224,10 +248,12 @@ def _integer_walker(node: Schema) -> Walker:
 
 
 def _number(given: Json) -> Json:
+    """NB: Go writes a double with the shortest digits that read back, then zeros, and no point. What no 64-bit integer can hold
+    stays a double here, because orjson could not write it otherwise."""
     if given.__class__ is int:
-        return given if -_EXACT_FLOAT <= given <= _EXACT_FLOAT else int(float(given))
+        return given if -_EXACT_FLOAT <= given <= _EXACT_FLOAT else _number(float(given))
     if given.__class__ is float:
-        return int(given) if given.is_integer() and abs(given) < _PLAIN_FLOAT else given
+        return int(Decimal(repr(given))) if given.is_integer() and abs(given) < _INT64[1] else given
     if given is None:
         return 0
     raise Unusual
@@ -236,28 +262,37 @@ def _number(given: Json) -> Json:
 def _int_or_string(given: Json) -> Json:
     if given.__class__ is str:
         return given
-    if given.__class__ is int and -(2**31) <= given <= 2**31 - 1:
+    if given.__class__ is int and _INT32[0] <= given <= _INT32[1]:
         return given
     if given is None:
         return 0
     raise Unusual
 
 
-@functools.lru_cache(maxsize=4096)
-def _canonical_quantity(text: str) -> str:
-    found = quantities.canonical(text)
-    if found is None:
-        raise Unusual
-    return found
+class _Quantities(dict[str, str]):
+    """Canonical texts of quantities, remembered while they are few and short, as they are in nearly all objects."""
+
+    def __missing__(self, text: str) -> str:
+        found = quantities.canonical(text)
+        if found is None:
+            raise Unusual
+        if len(text) <= _USUAL_LENGTH:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = found
+        return found
+
+
+_quantities = _Quantities()
 
 
 def _quantity(given: Json) -> Json:
     """NB: a fraction or exponent must come as text: 1e3 and 1000.0 are different quantities."""
     if given.__class__ is str:
-        made = _canonical_quantity(given)
+        made = _quantities[given]
         return given if made == given else made
     if given.__class__ is int:
-        return _canonical_quantity(str(given))
+        return _quantities[str(given)]
     if given is None:
         return "0"
     raise Unusual

@@ -74,10 +74,10 @@ class _Reader:
         kind = node.kind
         if node.name.startswith(_SCHEMA_PROPS) and node.name != _SCHEMA_PROPS:
             return self._schema_or_else(node.name.removeprefix(_SCHEMA_PROPS), given)
-        if kind is Node.RAW or kind is Node.ANY:
-            return fulltext.plain(given)
         if given is None:
             return into
+        if kind is Node.RAW or kind is Node.ANY:
+            return fulltext.plain(given)
         if kind is Node.OBJECT:
             return self._struct_of(node, go_type, given, into)
         if kind is Node.MAP:

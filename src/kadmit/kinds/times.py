@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 _ZERO = datetime(1, 1, 1)  # noqa: DTZ001 - all arithmetic here is in UTC, without a zone
 _DIGITS = frozenset("0123456789")
+_USUAL_LENGTH = 40
 
 
 class TimeError(ValueError):
@@ -28,9 +29,18 @@ SECONDS = Layout("2006-01-02T15:04:05Z07:00")
 MICROSECONDS = Layout("2006-01-02T15:04:05.000000Z07:00", digits=6)
 
 
-@functools.lru_cache(maxsize=4096)
 def canonical(text: str, layout: Layout = SECONDS) -> str | None:
     """The text that Kubernetes writes for this one; None for the zero time. Raises TimeError."""
+    # NB: a fraction may be as long as a body; only texts of usual length are remembered.
+    return _remembered(text, layout) if len(text) <= _USUAL_LENGTH else _canonical(text, layout)
+
+
+@functools.lru_cache(maxsize=4096)
+def _remembered(text: str, layout: Layout) -> str | None:
+    return _canonical(text, layout)
+
+
+def _canonical(text: str, layout: Layout) -> str | None:
     moment, micros = _Reader(text, layout).read()
     if moment == _ZERO and not micros:
         return None

@@ -127,7 +127,8 @@ def _unreadable(reason: str) -> Clause:
 _read_cached = lru_cache(maxsize=256)(_read)
 
 
-def _clauses(text: str) -> tuple[str | Clause, ...]:
+def clauses(text: str) -> tuple[str | Clause, ...]:
+    """A format as texts and clauses by turns."""
     return _read_cached(text) if len(text) <= _CACHED_LENGTH else _read(text)
 
 
@@ -139,7 +140,7 @@ def format_text(text: str, args: list[Value]) -> Value:
     parts: list[str] = []
     index = length = 0
     try:
-        for piece in _clauses(text):
+        for piece in clauses(text):
             if isinstance(piece, str):
                 part = piece
             else:
@@ -152,6 +153,11 @@ def format_text(text: str, args: list[Value]) -> Value:
     except _Refused as refused:
         return CelError(str(refused))
     return "".join(parts)
+
+
+def clause_text(clause: Clause) -> Callable[[Value, int], str]:
+    """What writes a value for a clause; raises where the value does not fit."""
+    return _VERBS[clause.verb]
 
 
 def _clause_text(clause: Clause, args: list[Value], index: int) -> str:
@@ -328,7 +334,7 @@ def check_call(call: ast.Call, types: Mapping[int, Type]) -> tuple[int, str] | N
     if not isinstance(text, str) or not isinstance(elements, ast.ListExpr):
         return None
     args, index = elements.elements, 0
-    for piece in _clauses(text):
+    for piece in clauses(text):
         if isinstance(piece, str):
             continue
         problem = _check_clause(piece, args, index, types)

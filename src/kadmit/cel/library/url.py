@@ -19,19 +19,31 @@ from kadmit.cel.values import CelError, Value
 
 MAX_PARAMETERS = 10_000  # a query with more is read as empty
 
-_ALPHANUMERIC = string.ascii_letters + string.digits
-_UNRESERVED = _ALPHANUMERIC + "-_.~"
-_IN_PATH = frozenset(_UNRESERVED + "$&+,/:;=@")
-_IN_FRAGMENT = frozenset(_UNRESERVED + "$&+,/:;=?@!()*")
-_IN_HOST = frozenset(_UNRESERVED + "!$&'()*+,;=:[]<>\"")
-_IN_USER = frozenset(_UNRESERVED + "$&+,;=")
-_IN_RAW = frozenset("!$&'()*+,;=:@[]%")  # may stand for themselves in a path or fragment as written
+
+class _Part:
+    """A part of a URL: which characters stand for themselves in it, the others being escaped."""
+
+    __slots__ = ("as_written", "escapes", "plain")
+
+    def __init__(self, marks: str) -> None:
+        kept = string.ascii_letters + string.digits + "-_.~" + marks
+        self.plain = re.compile(f"[{re.escape(kept)}]*")
+        self.as_written = re.compile(f"[{re.escape(kept + _MARKS_AS_WRITTEN)}]*")
+        self.escapes = {i: f"%{i:02X}" for i in range(256) if chr(i) not in kept}
+
+
+_MARKS_AS_WRITTEN = "!$&'()*+,;=:@[]%"  # need no escape where somebody wrote them without one
+_PATH = _Part("$&+,/:;=@")
+_FRAGMENT = _Part("$&+,/:;=?@!()*")
+_HOST = _Part("!$&'()*+,;=:[]<>\"")
+_USER = _Part("$&+,;=")
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PORT = re.compile(r"(?::[0-9]*)?")
 _USERINFO = re.compile(r"[a-zA-Z0-9._:~!$&'()*+,;=%@-]*")
-_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})?")
+_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
+_BYTES = {a + b: chr(int(a + b, 16)) for a in string.hexdigits for b in string.hexdigits}
 _SURROGATE = re.compile("[\udc80-\udcff]")
 _QUOTED_SURROGATE = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
 _NO_OVERLOAD = CelError("no such overload")
@@ -97,48 +109,40 @@ def _quoted_bytes(quoted: str) -> str:
 def _unescape(text: str) -> str:
     if "%" not in text:
         return text
-    return _ESCAPE.sub(_unescaped, text)
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    if escape[1] is None:
-        raise _Malformed(f"invalid URL escape {_quoted(escape.string[escape.start() : escape.start() + 3])}")
-    return chr(int(escape[1], 16))
+    bad = _BAD_ESCAPE.search(text)
+    if bad is not None:
+        raise _Malformed(f"invalid URL escape {_quoted(text[bad.start() : bad.start() + 3])}")
+    first, *rest = text.split("%")
+    return first + "".join([_BYTES[part[:2]] + part[2:] for part in rest])
 
 
 def _unescape_host(text: str, *, zone: bool = False) -> str:
     """NB: in a host only bytes beyond ASCII may be escaped, and %25; in a zone also what a host may not hold anyway."""
-    if text.isascii() and "%" not in text and _IN_HOST.issuperset(text):
+    if _HOST.plain.fullmatch(text) is not None:
         return text
     for i, char in enumerate(text):
         if char == "%":
             _check_host_escape(text[i : i + 3], zone=zone)
-        elif char < "\x80" and char not in _IN_HOST:
+        elif char < "\x80" and ord(char) in _HOST.escapes:
             raise _Malformed(f"invalid character {gotext.quote(char)} in host name")
     return _unescape(text)
 
 
 def _check_host_escape(escape: str, *, zone: bool) -> None:
     """Raises for an escape that does not belong there, or is none."""
-    found = _ESCAPE.match(escape)
-    assert found is not None
-    char = _unescaped(found)
-    allowed = char == "%" or ((char == " " or char in _IN_HOST) if zone else char >= "\x80")
+    char = _unescape(escape)
+    allowed = char == "%" or ((char == " " or ord(char) not in _HOST.escapes) if zone else char >= "\x80")
     if not allowed:
         raise _Malformed(f"invalid URL escape {gotext.quote(escape)}")
 
 
-def _escape(text: str, kept: frozenset[str]) -> str:
-    if kept.issuperset(text):
-        return text
-    return "".join(char if char in kept else f"%{ord(char):02X}" for char in text)
+def _escape(text: str, part: _Part) -> str:
+    return text if part.plain.fullmatch(text) is not None else text.translate(part.escapes)
 
 
-def _escaped_as_written(raw: str, text: str, kept: frozenset[str]) -> str:
+def _escaped_as_written(raw: str, text: str, part: _Part) -> str:
     """As it was written, if that is well-formed; else escaped anew."""
-    if all(char in kept or char in _IN_RAW for char in raw):
-        return raw
-    return _escape(text, kept)
+    return raw if part.as_written.fullmatch(raw) is not None else _escape(text, part)
 
 
 # ---------------------------------------------------------------- reading
@@ -146,24 +150,32 @@ def _escaped_as_written(raw: str, text: str, kept: frozenset[str]) -> str:
 
 def problem(text: str) -> str | None:
     """What keeps it from being an absolute URI or an absolute path; None if it is one."""
+    target = _request_target(text)
+    return target if isinstance(target, str) else None
+
+
+def _request_target(text: str) -> URL | str:
     try:
-        _parse(_bytes(text), as_request=True)
+        return _parse(_bytes(text), as_request=True)
     except _Malformed as malformed:
         return f"parse {gotext.quote(text)}: {malformed}"
-    return None
 
 
 def parse(text: str) -> URL | str:
     """The URL, or the text of the error."""
-    wrong = problem(text)
-    if wrong is not None:
-        return wrong
+    target = _request_target(text)
+    if isinstance(target, str) or not ("#" in text or text.startswith("//")):
+        return target  # both readings agree on everything else
+    return _reference(text)
+
+
+def _reference(text: str) -> URL | str:
     reference, _, fragment = _bytes(text).partition("#")
     shown = reference
     try:
         url = _parse(reference, as_request=False)
         shown = reference + "#" + fragment
-        url.fragment = _escaped_as_written(fragment, _unescape(fragment), _IN_FRAGMENT)
+        url.fragment = _escaped_as_written(fragment, _unescape(fragment), _FRAGMENT)
     except _Malformed as malformed:
         return f"parse {_quoted(shown)}: {malformed}"
     return url
@@ -219,7 +231,7 @@ def _parse_hierarchy(url: URL, rest: str, *, as_request: bool) -> URL:
     elif url.scheme:
         url.host = None
     url.path = _unescape(rest)
-    if rest != _escape(url.path, _IN_PATH):
+    if rest != _escape(url.path, _PATH):
         url.raw_path = rest
     return url
 
@@ -232,7 +244,7 @@ def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
     if _USERINFO.fullmatch(user) is None:
         raise _Malformed("net/url: invalid userinfo")
     name, colon, password = user.partition(":")
-    return _escape(_unescape(name), _IN_USER) + colon + _escape(_unescape(password), _IN_USER), host
+    return _escape(_unescape(name), _USER) + colon + _escape(_unescape(password), _USER), host
 
 
 def _host(scheme: str, host: str) -> str:
@@ -273,8 +285,8 @@ def _ip_literal(host: str) -> str:
 
 def _escaped_path(url: URL) -> str:
     if url.raw_path:
-        return _escaped_as_written(url.raw_path, url.path, _IN_PATH)
-    return "*" if url.path == "*" else _escape(url.path, _IN_PATH)
+        return _escaped_as_written(url.raw_path, url.path, _PATH)
+    return "*" if url.path == "*" else _escape(url.path, _PATH)
 
 
 def _split_host(url: URL) -> tuple[str, str]:
@@ -299,7 +311,7 @@ def _hierarchy(url: URL, *, begins: bool) -> str:
     text = ""
     if url.host is not None and (url.host or url.user is not None or (url.scheme and url.path)):
         user = "" if url.user is None else url.user + "@"
-        text = "//" + user + _escape(url.host, _IN_HOST)
+        text = "//" + user + _escape(url.host, _HOST)
     path = _escaped_path(url)
     if path and path[0] != "/" and url.host:
         text += "/"

@@ -40,7 +40,7 @@ def _pull_policy(image: str) -> str:
     if found is None:
         return IF_NOT_PRESENT
     tag, digest = found
-    return ALWAYS if tag == "latest" or not tag and not digest else IF_NOT_PRESENT
+    return ALWAYS if tag == "latest" or (not tag and not digest) else IF_NOT_PRESENT
 
 
 def _parse(image: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ defaults already, so a rule only walks what changed.
 Rules see objects as decoding leaves them: empty fields are gone, or show null or their zero value where Go always writes them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
@@ -16,41 +16,49 @@ Rule: TypeAlias = Callable[[Json, Json], Json]  # the value, and what stood ther
 Step: TypeAlias = Callable[[Object], Object]  # a default that depends on the fields beside it
 
 _UNKNOWN: Object = {}
+_FEW = 4
 
 
 def struct(
     absent: Mapping[str, Json] | None = None,
     *,
+    null: Mapping[str, Json] | None = None,
     empty: Mapping[str, Json] | None = None,
     first: Sequence[Step] = (),
     parts: Mapping[str, Rule] | None = None,
 ) -> Rule:
-    """The rule of an object: first the steps, then fields that are absent or null (or, for `empty`, have no value), then its parts."""
-    fills = tuple((name, _fresh(value)) for name, value in (absent or {}).items())
-    zeros = tuple((empty or {}).items())
-    inner = tuple((parts or {}).items())
-    steps = tuple(first)
+    """The rule of an object: first the steps, then its own fields, then its parts.
+
+    `absent` fields get their default when they are not there; `null` ones when they are null, as Go writes pointers that it
+    always writes; `empty` ones also when they are 0, "" or false, as it writes all else.
+    """
+    fill = _fill(absent or {})
+    steps = (*first, *_replaced(null or {}, empty or {}))
+    names = tuple(absent or ())
+    pairs = tuple((parts or {}).items())
+    find = (parts or {}).get
+    few = len(pairs) <= 2 * _FEW
 
     def apply(value: Object, before: Json) -> Object:
         made = value
         for step in steps:
             made = step(made)
-        for name, default in fills:
-            if made.get(name) is None:
-                if made is value:
-                    made = value.copy()
-                made[name] = default.copy() if default.__class__ in _COPIED else default
-        for name, default in zeros:
-            if not made.get(name):
-                if made is value:
-                    made = value.copy()
-                made[name] = default
+        for name in names:
+            if name not in made:
+                made = fill(made)
+                break
+        if not pairs:
+            return made
         known = before if before.__class__ is dict else _UNKNOWN
-        for name, rule in inner:
+        # NB: this is where the time goes. Most objects of a kind with many parts have few of them.
+        for name, rule in pairs if few or len(made) > _FEW else [(name, find(name)) for name in made]:
             part = made.get(name)
-            if part is None or part is known.get(name):
+            if part is None or rule is None:
                 continue
-            new = rule(part, known.get(name))
+            earlier = known.get(name)
+            if part is earlier:
+                continue
+            new = rule(part, earlier)
             if new is not part:
                 if made is value:
                     made = value.copy()
@@ -60,28 +68,51 @@ def struct(
     return apply
 
 
+def _fill(absent: Mapping[str, Json]) -> Step:
+    plain = tuple((name, default) for name, default in absent.items() if default.__class__ not in _COPIED)
+    copied = tuple((name, default) for name, default in absent.items() if default.__class__ in _COPIED)
+    assert not any(part.__class__ in _COPIED for _, default in copied for part in default)
+
+    def fill(value: Object) -> Object:
+        made = value.copy()
+        for name, default in plain:
+            if name not in made:
+                made[name] = default
+        for name, default in copied:
+            if name not in made:
+                made[name] = default.copy()
+        return made
+
+    return fill
+
+
 _COPIED = frozenset({dict, list})
 
 
-def _fresh(default: Json) -> Json:
-    """Defaults that are copied when they are handed out must be flat."""
-    assert default.__class__ not in _COPIED or not any(part.__class__ in _COPIED for part in _parts(default))
-    return default
+def _replaced(null: Mapping[str, Json], empty: Mapping[str, Json]) -> Iterable[Step]:
+    if not null and not empty:
+        return
+
+    def replace(value: Object) -> Object:
+        missing = {name: default for name, default in null.items() if value.get(name) is None}
+        missing |= {name: default for name, default in empty.items() if not value.get(name)}
+        return {**value, **missing} if missing else value
+
+    yield replace
 
 
-def _parts(value: Json) -> Sequence[Json]:
-    return list(value.values()) if value.__class__ is dict else value
+def each(rule: Rule, *, having: str = "") -> Rule:
+    """The rule of a list whose items (or those that have a certain field) all follow one rule.
 
-
-def each(rule: Rule) -> Rule:
-    """The rule of a list whose items all follow one rule. Items may have moved: they are known again wherever they stand."""
+    Items may have moved: they are known again wherever they stand.
+    """
 
     def apply(items: list[Json], before: Json) -> list[Json]:
         earlier = before if before.__class__ is list else ()
-        known = {id(item) for item in earlier}
+        known = {id(item) for item in earlier} if earlier else ()
         made = items
         for index, item in enumerate(items):
-            if id(item) in known:
+            if id(item) in known or (having and having not in item):
                 continue
             new = rule(item, earlier[index] if index < len(earlier) else None)
             if new is not item:
