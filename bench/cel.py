@@ -89,7 +89,7 @@ def kadmit(bound: dict[str, Any]) -> Compiler:
 
     def compile_(text: str) -> Program:
         program = env.compile(text)
-        return lambda: program.evaluate(bindings)
+        return lambda: program.run(bindings)
 
     return compile_
 

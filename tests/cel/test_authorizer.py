@@ -18,6 +18,7 @@ from kadmit.cel.library.authorizer import (
 from kadmit.cel.library.selectors import FieldRequirement, LabelRequirement
 from kadmit.cel.values import CelError, Value
 
+NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
 ALICE = User("alice", "1", ("developers",))
 
 
@@ -128,7 +129,8 @@ def test_a_selector_that_cannot_be_read_is_left_out() -> None:
     recorder = Recorder()
     library.check_resource(library.label_selector(library.field_selector(pods(recorder), "x"), "(("), "list")
     asked = recorder.asked[0]
-    assert asked.field_selector == asked.label_selector == ()
+    assert asked.field_selector == ()
+    assert asked.label_selector == ()
     assert asked.field_selector_error == "invalid selector: 'x'; can't understand 'x'"
     assert asked.label_selector_error == "found '(', expected: !, identifier, or 'end of string'"
 
@@ -203,7 +205,7 @@ def test_field_selectors_are_read(text: str, requirements: tuple[tuple[str, str,
         ("!", "unable to parse requirement: found '', expected: identifier"),
         (
             "a>x",
-            "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer",
+            f'unable to parse requirement: values[0]: Invalid value: "x": {NO_INTEGER}',
         ),
     ],
 )

@@ -9,6 +9,10 @@ from kadmit.cel.library import names
 from kadmit.cel.library.named_formats import FORMATS, NamedFormat
 from kadmit.cel.values import NONE, CelError, Optional, Value
 
+QUALIFIED = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 LABEL, SUBDOMAIN, VALUE = [names.NOT_A_LABEL], [names.NOT_A_SUBDOMAIN], [names.NOT_A_VALUE]
 
 
@@ -47,17 +51,12 @@ LABEL, SUBDOMAIN, VALUE = [names.NOT_A_LABEL], [names.NOT_A_SUBDOMAIN], [names.N
         ("qualifiedName", "/x", ["prefix part must be non-empty"]),
         ("qualifiedName", "Ex.com/x", [f"prefix part {names.NOT_A_SUBDOMAIN}"]),
         ("qualifiedName", "a" * 254 + "/x", ["prefix part must be no more than 253 bytes"]),
-        ("qualifiedName", "", ["name part must be non-empty", f"name part {names.NOT_QUALIFIED}"]),
+        ("qualifiedName", "", ["name part must be non-empty", f"name part {QUALIFIED}"]),
         ("qualifiedName", "a" * 64, ["name part must be no more than 63 bytes"]),
         (
             "qualifiedName",
             "a/b/c",
-            [
-                "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-                "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-                "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
-                "'example.com/MyName')"
-            ],
+            [f"a valid label key {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"],
         ),
         ("uri", "/path", []),
         ("uri", "nope", ['parse "nope": invalid URI for request']),

@@ -31,7 +31,8 @@ def decoded(obj: Mapping[str, Any]) -> Json:
     kind = kind_of(obj)
     found = schema.for_kind(kind)
     made = dict(obj) if found is None else decoding.decode(found, orjson.dumps(obj)).object
-    return registration.with_defaults(kind, made)
+    meta = {field: value for field, value in (made.get("metadata") or {}).items() if field != "managedFields"}
+    return registration.with_defaults(kind, {**made, "metadata": meta})
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class Registry:
     def update(self, obj: Mapping[str, Any], *, user: str = "admin", dry_run: bool = False) -> Json:
         old = self.objects[obj["kind"], obj["metadata"]["name"]]
         new = decoded(obj)
-        kept = {**new, "metadata": metadata.kept_on_update(new["metadata"], old["metadata"])}
+        kept = {**new, "metadata": metadata.kept_on_update(new["metadata"], old["metadata"], namespaced=False)}
         made = registration.as_updated(kept, old)
         self._settle(validation.validate_update(kind_of(obj), made, old), made, old, user)
         return made if dry_run else self.put(made)

@@ -80,11 +80,18 @@ def missing(value: Value, names: Sequence[str]) -> tuple[Value, int]:
     """What a path of names that could not be followed leads to, mostly an error, and what trying has cost."""
     if value.__class__ is Optional:
         raise SLOW
-    for tried, name in enumerate(names):
-        value = reach(value, name, softly=False)
-        if value.__class__ is CelError:
-            return value, tried + 2
-    return value, len(names) + 1
+    tried = 1
+    for name in names:
+        tried += 1
+        if value.__class__ is dict:
+            if name not in value:
+                return CelError("no such key: " + name), tried
+            value = value[name]
+        else:
+            value = reach(value, name, softly=False)
+            if value.__class__ is CelError:
+                return value, tried
+    return value, tried
 
 
 def make_map(pairs: list[tuple[Value, Value]]) -> Value:

@@ -43,7 +43,7 @@ from kadmit.cel.evaluator import (
 from kadmit.cel.library.comprehensions import MAP_INSERT, insert, insert_all
 from kadmit.cel.operators import NO_OVERLOAD, double_to_int, double_to_uint
 from kadmit.cel.types import Kind, Type
-from kadmit.cel.values import INT_MAX, CelError, MapValue, UInt, Value, key_of, type_of
+from kadmit.cel.values import INT_MAX, CelError, Duration, MapValue, Timestamp, UInt, Value, key_of, type_of
 
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 PATTERN_FUNCTIONS = frozenset({"matches", "find", "findAll"})
@@ -105,13 +105,57 @@ def guarded(name: str, overload: Overload) -> Impl:
     """An overload's code behind a look at its arguments' types."""
     declared, code = overload.args, overload.impl
     assert code is not None
+    checks = [_check(d) for d in declared]
 
     def call(*args: Value) -> Value:
-        if len(args) == len(declared) and all(a.__class__ is CelError or fits(d, a) for d, a in zip(declared, args, strict=True)):
+        if len(args) == len(declared) and all(a.__class__ is CelError or fit(a) for fit, a in zip(checks, args, strict=True)):
             return code(*args)
         return _no_such_overload(name, args)
 
+    if not overload.strict or len(declared) not in (1, 2):
+        return call
+    return _guarded_one(name, checks[0], code) if len(declared) == 1 else _guarded_two(name, checks[0], checks[1], code)
+
+
+_Check = Callable[[Value], bool]
+
+
+def _guarded_one(name: str, fit: _Check, code: Impl) -> Impl:
+    """NB: most calls have one or two arguments, and a loop over them would cost more than their code."""
+
+    def call(a: Value) -> Value:
+        return code(a) if fit(a) else _no_such_overload(name, (a,))
+
     return call
+
+
+def _guarded_two(name: str, first: _Check, second: _Check, code: Impl) -> Impl:
+    def call(a: Value, b: Value) -> Value:
+        return code(a, b) if first(a) and second(b) else _no_such_overload(name, (a, b))
+
+    return call
+
+
+_CLASS_OF = {
+    Kind.BOOL: bool,
+    Kind.BYTES: bytes,
+    Kind.DOUBLE: float,
+    Kind.DURATION: Duration,
+    Kind.INT: int,
+    Kind.STRING: str,
+    Kind.TIMESTAMP: Timestamp,
+    Kind.UINT: UInt,
+}
+
+
+def _check(declared: Type) -> _Check:
+    """`fits` for one declared type."""
+    if declared.kind in (Kind.DYN, Kind.TYPE_PARAM, Kind.ANY):
+        return lambda _: True
+    wanted = _CLASS_OF.get(declared.kind)
+    if wanted is not None:
+        return lambda value: value.__class__ is wanted
+    return lambda value: fits(declared, value)
 
 
 def dispatched(function: Function) -> Impl:

@@ -143,21 +143,12 @@ def of_int(value: int) -> Quantity:
 
 def add(a: Quantity, b: Quantity) -> Sum | None:
     """The exact sum; None where it would need thousands of digits more than its parts have."""
-    form = a.form if a.sign() else b.form
-    if a.dec is None and b.dec is None:
-        amount = _add_int64(a.value, a.exponent, b.value, b.exponent)
-        if amount is not None:
-            return Sum(amount[0], amount[1], form)
-    return _add_decimals(a.decimal(), b.decimal(), min(a.exponent, b.exponent), form)
+    return _combined(a, b, negate=False)
 
 
 def subtract(a: Quantity, b: Quantity) -> Sum | None:
     """The exact difference; None where it would need thousands of digits more than its parts have."""
-    if b.dec is not None:
-        return add(a, Quantity(0, b.exponent, b.form, b.dec.copy_negate()))
-    # NB: the lowest 64-bit number is its own negative there.
-    negated = Quantity(-b.value if b.value != INT_MIN else INT_MIN, b.exponent, b.form)
-    return add(a, negated)
+    return _combined(a, b, negate=True)
 
 
 def compare(a: Quantity, b: Quantity) -> int:
@@ -230,6 +221,20 @@ def _round_up(number: Decimal, exponent: int) -> Decimal:
 
 
 # ---------------------------------------------------------------- arithmetic
+
+
+def _combined(a: Quantity, b: Quantity, *, negate: bool) -> Sum | None:
+    form = a.form if a.sign() else b.form
+    if a.dec is None and b.dec is None:
+        amount = _add_int64(a.value, a.exponent, _negative(b.value) if negate else b.value, b.exponent)
+        if amount is not None:
+            return Sum(amount[0], amount[1], form)
+    other = b.decimal().copy_negate() if negate else b.decimal()
+    return _add_decimals(a.decimal(), other, min(a.exponent, b.exponent), form)
+
+
+def _negative(value: int) -> int:
+    return -value if value != INT_MIN else INT_MIN  # NB: as a 64-bit number it is its own negative
 
 
 def _int64(value: int, exponent: int) -> int | None:

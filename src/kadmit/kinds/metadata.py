@@ -1,6 +1,7 @@
 """Object metadata, which every kind has: what may stand in it, and what an update may change.
 
-Kinds differ in their names only: each brings its `NameRule`. The server asks for the same things twice on an update, once for
+Kinds differ in their names only: each brings its `NameRule`. Managed fields are taken as the server keeps them: what clients write
+into them has been read, or dropped, before anything is validated. The server asks for the same things twice on an update, once for
 every kind alike and once for the kind's own sake, so that a bad label is listed several times; callers add the lists up.
 """
 
@@ -199,9 +200,9 @@ def cleared_on_create(new: Meta, *, namespaced: bool) -> dict[str, Any]:
     return {field: value for field, value in new.items() if field not in cleared}
 
 
-def kept_on_update(new: Meta, old: Meta) -> dict[str, Any]:
+def kept_on_update(new: Meta, old: Meta, *, namespaced: bool) -> dict[str, Any]:
     """What an update makes of metadata before it is looked at: what only the server writes stays, quietly."""
-    made = dict(new)
+    made = {field: value for field, value in new.items() if namespaced or field != "namespace"}
     for field in _SERVER_FIELDS:
         # NB: another uid or grace period is kept, to be refused; other times are not.
         if old.get(field) is not None and (field in _STAMPS or not new.get(field)):

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
-from kadmit.kinds.rules import naming, paths, projections, resources
+from kadmit.kinds.rules import naming, paths, resources
 
 Json: TypeAlias = Any
 Source: TypeAlias = Mapping[str, Json]
@@ -37,7 +37,7 @@ def file(item: Source, at: Path) -> Iterator[FieldError]:
         yield from resource(item["resourceFieldRef"], at.child("resourceFieldRef"), in_file=True)
     else:
         yield fields.required(at, "one of fieldRef and resourceFieldRef is required")
-    yield from projections.mode(item.get("mode"), at.child("mode"))
+    yield from paths.mode(item.get("mode"), at.child("mode"))
 
 
 def field(reference: Source, allowed: Collection[str], at: Path) -> Iterator[FieldError]:

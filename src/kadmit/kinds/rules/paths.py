@@ -23,3 +23,9 @@ def unreserved(value: str, at: Path) -> Iterator[FieldError]:
     yield from descending(value, at)
     if value.startswith("..") and not value.startswith("../"):
         yield fields.invalid(at, value, "must not start with '..'")
+
+
+def mode(value: int | None, at: Path) -> Iterator[FieldError]:
+    """Permissions of a file."""
+    if value is not None and not 0 <= value <= 0o777:
+        yield fields.invalid(at, value, "must be a number between 0 and 0777 (octal), both inclusive")

@@ -15,20 +15,14 @@ _SHORTEST_TOKEN, _LONGEST_TOKEN = 10 * 60, 2**32
 _TAKEN = "conflicting duplicate paths"
 
 
-def mode(value: int | None, at: Path) -> Iterator[FieldError]:
-    """Permissions of a file."""
-    if value is not None and not 0 <= value <= 0o777:
-        yield fields.invalid(at, value, "must be a number between 0 and 0777 (octal), both inclusive")
-
-
 def key_to_path(item: Source, at: Path) -> Iterator[FieldError]:
     yield from (fields.required(at.child(member)) for member in ("key", "path") if not item.get(member))
     yield from paths.unreserved(item.get("path") or "", at.child("path"))
-    yield from mode(item.get("mode"), at.child("mode"))
+    yield from paths.mode(item.get("mode"), at.child("mode"))
 
 
 def volume(source: Source, at: Path) -> Iterator[FieldError]:
-    yield from mode(source.get("defaultMode"), at.child("defaultMode"))
+    yield from paths.mode(source.get("defaultMode"), at.child("defaultMode"))
     taken: set[str] = set()
     for index, projected in enumerate(source.get("sources") or ()):
         place = at.child("sources").index(index)

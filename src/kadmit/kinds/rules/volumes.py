@@ -112,7 +112,7 @@ def _files(named: str) -> Callable[[Source, Path], Iterator[FieldError]]:
     def check(source: Source, at: Path) -> Iterator[FieldError]:
         if not source.get(named):
             yield fields.required(at.child(named))
-        yield from projections.mode(source.get("defaultMode"), at.child("defaultMode"))
+        yield from paths.mode(source.get("defaultMode"), at.child("defaultMode"))
         for index, item in enumerate(source.get("items") or ()):
             yield from projections.key_to_path(item, at.child("items").index(index))
 
@@ -128,7 +128,7 @@ def _nfs(source: Source, at: Path) -> Iterator[FieldError]:
 
 def _downward(source: Source, at: Path) -> Iterator[FieldError]:
     """NB: errors do not say which of the files they are about."""
-    yield from projections.mode(source.get("defaultMode"), at.child("defaultMode"))
+    yield from paths.mode(source.get("defaultMode"), at.child("defaultMode"))
     for file in source.get("items") or ():
         yield from downward.file(file, at)
 
