@@ -8,7 +8,7 @@ valid is left to `broken`, which reads it again, slowly, to find out what exactl
 from collections.abc import Callable
 from typing import Any
 
-from kadmit.cel import broken, depth, literals
+from kadmit.cel import depth, literals
 from kadmit.cel import lexer as lex
 from kadmit.cel.ast import Ast, Call, Expr, ListExpr, MapEntry, MapExpr, Select, StructExpr, StructField
 from kadmit.cel.builder import RESERVED, Builder, Macros, TooLargeError
@@ -29,6 +29,8 @@ def parse(text: str, *, macros: Macros, optional_syntax: bool = True) -> tuple[A
         root = _valid(text, builder)
         if root is None:
             builder = Builder(source, macros, optional_syntax=optional_syntax)
+            from kadmit.cel import broken  # only syntax errors need the grammar, which takes time to load
+
             root = broken.parse(text, builder)
     except TooLargeError:
         builder.issues.add(NOWHERE, "expression is too large after macro expansion")

@@ -15,6 +15,7 @@ from kadmit.cel.values import INT_MAX, INT_MIN, CelError, UInt, Value
 __all__ = ["SUPPORT", "call", "ceil", "equality"]
 
 SUPPORT: dict[str, object] = {
+    "PLAIN": frozenset({type(None), bool, int, UInt, float, bytes, list, dict}),
     "INT_MIN": INT_MIN,
     "INT_MAX": INT_MAX,
     "equality_cost": cost.equality,
@@ -54,7 +55,7 @@ def equality(e: Emission, step: Equality, left: Operand, right: Operand) -> Oper
 
 
 def _equal_text(e: Emission, other: Operand, constant: Operand, text: str, *, negated: bool, opaque_first: bool) -> Operand:
-    """Against a constant string: Python's == is right for every other value, and the cost is that of the shorter."""
+    """Against a constant string: Python's == is right for every plain value, and the cost is that of the shorter."""
     result = e.assign(f"{other.text} {'!=' if negated else '=='} {constant.text}", bool)
     if other.known is str:
         e.charge_text(_shorter(other.text, len(text)))
@@ -62,6 +63,7 @@ def _equal_text(e: Emission, other: Operand, constant: Operand, text: str, *, ne
     with e.block(f"if {other.text}.__class__ is str:"):
         e.charge_text(_shorter(other.text, len(text)))
     with e.block("else:"):
+        e.line(f"if {other.text}.__class__ not in PLAIN: raise SLOW")
         arguments = f"{other.text}, {constant.text}" if opaque_first else f"{constant.text}, {other.text}"
         e.charge_text(f"{'smaller_traversal' if negated else 'equality_cost'}({arguments})")
     return result

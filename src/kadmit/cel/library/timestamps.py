@@ -6,7 +6,7 @@ its whole length, not a field of a clock.
 
 from collections.abc import Callable
 
-from kadmit.cel import gotime, gozone
+from kadmit.cel import gotime
 from kadmit.cel.declarations import Example, Function, Impl, function, member
 from kadmit.cel.gotime import SECOND
 from kadmit.cel.types import DURATION, INT, STRING, TIMESTAMP
@@ -71,6 +71,8 @@ def _in_utc(field: Field) -> Impl:
 
 def _in_zone(field: Field) -> Impl:
     def shown(moment: Timestamp, zone: str) -> Value:
+        from kadmit.cel import gozone  # zones are rarely named, and take time to load
+
         offset = gozone.offset_at(zone, moment.nanos)
         return offset if isinstance(offset, CelError) else field(moment.nanos + offset * SECOND)
 
