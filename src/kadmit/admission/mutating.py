@@ -7,7 +7,7 @@ differs, where on CREATE every non-empty patch does.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -21,6 +21,8 @@ from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupVersionKind
+from kadmit.kinds.conversion import UnknownConversion
+from kadmit.kinds.settling import Unconvertible
 from kadmit.matching.attributes import CREATE, Attributes, Json
 from kadmit.matching.criteria import Match
 from kadmit.patch import jsonpatch
@@ -28,11 +30,13 @@ from kadmit.patch.errors import PatchError
 from kadmit.patch.values import equal
 from kadmit.policy import bindings
 from kadmit.policy.evaluation import evaluate_conditions
+from kadmit.policy.model import Policy
 from kadmit.policy.mutator import Rejection, mutate
-from kadmit.policy.world import ConversionError, World
+from kadmit.policy.world import World
 
 Calls = Generator[Sequence[Call], Sequence[Answer], Attributes]
 
+SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 POLICY_CHECKS = "apiserver_mutating_admission_policy_check_total"
 
 
@@ -60,11 +64,12 @@ class _Chain:
     policies: _Reinvocation = field(default_factory=_Reinvocation)
     webhooks: _Reinvocation = field(default_factory=_Reinvocation)
     changed: bool = False  # whether a second round is due
+    fine_times: bool = False  # whether managedFields still hold times finer than JSON can keep
 
 
 def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record) -> Calls:
     """Yields webhook calls one at a time, is sent their answers, gives the attributes after it. Raises ApiError."""
-    chain = _Chain(snapshot.candidates(attributes, world), world, record, attributes)
+    chain = _Chain(snapshot.candidates(attributes, world), world, record, attributes, fine_times=attributes.operation == CREATE)
     for round_number in (0, 1):
         if not exemptions.from_policies(attributes):
             _run_policies(chain, round_number)
@@ -121,7 +126,7 @@ def _invoke(chain: _Chain, invocation: Invocation, namespace: Json | None, round
     policy, world = invocation.policy, chain.world
     try:
         versioned = policies.versioned(chain.attributes, invocation.match.kind, world)
-    except ConversionError as e:
+    except UnknownConversion as e:
         return _Invoked([PolicyError(policy, None, f"failed to configure policy: {e}")])
     problem = _unmatched(chain, invocation, versioned)
     if problem is not None:
@@ -147,7 +152,7 @@ def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> 
         who=chain.world.authorizer,
     )
     said = evaluate_conditions(policy.conditions, bound, fail=policy.fail)
-    count_conditions(chain.record, policy.name, "MutatingAdmissionPolicy", "validate", versioned.operation, said.failures)
+    count_conditions(chain.record, policy, versioned.operation, said.failures)
     if said.error:
         return _Invoked([PolicyError(policy, invocation.binding, said.error, "Invalid")])
     if said.matches:
@@ -156,9 +161,10 @@ def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> 
     return _Invoked()
 
 
-def count_conditions(record: Record, name: str, kind: str, type_: str, operation: str, failures: int) -> None:
+def count_conditions(record: Record, policy: Policy, operation: str, failures: int) -> None:
+    """NB: policies of both kinds are counted alike, as validating."""
+    labels = {"name": policy.name, "kind": "policy", "type": "validate", "operation": operation}
     for _ in range(failures):
-        labels = {"name": name, "kind": kind, "type": type_, "operation": operation}
         record.count("apiserver_admission_match_condition_evaluation_errors_total", **labels)
 
 
@@ -198,6 +204,7 @@ def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, na
         record.happened("mutated", policy.name, invocation.binding.name, before=plain["object"], after=result)
         plain["object"] = result
         done.applied = True
+        chain.fine_times = False
     _take_over(chain, invocation, versioned, before, plain["object"])
     return done
 
@@ -206,8 +213,10 @@ def _back(result: Json, kind: GroupVersionKind, wanted: GroupVersionKind, world:
     """NB: kube-apiserver cannot convert a changed built-in object back to the version of the request."""
     if world.is_custom(kind):
         return result
-    text = f"converting ({kind.version}.{kind.kind}) to ({wanted.version}.{wanted.kind}): unknown conversion"
-    return Rejection(text)
+    if kind.group != wanted.group:
+        to = quoted(str(wanted.group_version))
+        return Rejection(f'{kind.version}.{kind.kind} is not suitable for converting to {to} in scheme "{SCHEME}"')
+    return Rejection(f"converting ({kind.version}.{kind.kind}) to ({wanted.version}.{wanted.kind}): unknown conversion")
 
 
 def _take_over(chain: _Chain, invocation: Invocation, versioned: Attributes, before: Json | None, after: Json | None) -> None:
@@ -254,7 +263,7 @@ def should_call(webhook: Webhook, attributes: Attributes, world: World, record: 
         return match
     try:
         versioned = policies.versioned(attributes, match.kind, world)
-    except ConversionError as e:
+    except UnknownConversion as e:
         raise errors.internal(str(e)) from None
     bound = bindings.variables(versioned, attributes.resource, match.kind, who=world.authorizer)
     said = evaluate_conditions(webhook.conditions, bound, fail=webhook.fail)
@@ -282,7 +291,7 @@ def prepare(webhook: Webhook, attributes: Attributes, match: Match, world: World
         raise CallFailed(f"could not create admission objects: {wanted}", 400)
     try:
         versioned = policies.versioned(attributes, match.kind, world)
-    except ConversionError as e:
+    except UnknownConversion as e:
         raise errors.internal(str(e)) from None
     return Call(webhook, version, webhooks.admission_request(versioned, match.resource, match.kind), mutating)
 
@@ -367,11 +376,15 @@ def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answ
         patched = patch.apply(live)
     except PatchError as e:
         raise errors.internal(str(e)) from None
-    settled = chain.world.settle(match.kind, patched, live, strict=False)  # type: ignore[arg-type]  # an object stays one
+    try:
+        settled = chain.world.settle_patched(match.kind, cast("Json", patched), live)
+    except Unconvertible as e:
+        raise errors.internal(str(e)) from None
     _annotate_patch(chain.record, webhook, verdict, suffix)
     chain.record.happened("webhook patched", webhook.name, before=live, after=settled)
-    # NB: on CREATE managedFields carry times that the patch cannot keep, so every patch counts as a change.
-    changed = chain.attributes.operation == CREATE or not equal(live, settled)
+    # NB: the times of a create lose their fractions on the way through a patch, so the first patch always changes something.
+    changed = chain.fine_times or not equal(live, settled)
+    chain.fine_times = False
     converted = settled if match.kind == chain.attributes.kind else chain.world.convert(settled, chain.attributes.kind)
     chain.attributes = chain.attributes.with_object(converted)
     return changed

@@ -101,7 +101,7 @@ def request_namespace(attributes: Attributes, world: World) -> Json | None:
 
 
 def versioned(attributes: Attributes, kind: GroupVersionKind, world: World) -> Attributes:
-    """The attributes with both objects in the version of `kind`; raises ConversionError."""
+    """The attributes with both objects in the version of `kind`; raises UnknownConversion."""
     if kind == attributes.kind:
         return attributes
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from kadmit.admission import answers, exemptions, policies
 from kadmit.admission.answers import Answer, CallFailed
-from kadmit.admission.mutating import observe, prepare, should_call, take_words
+from kadmit.admission.mutating import count_conditions, observe, prepare, should_call, take_words
 from kadmit.admission.outcome import Record
 from kadmit.admission.policies import Invocation, PolicyError
 from kadmit.admission.snapshot import Snapshot
@@ -13,11 +13,12 @@ from kadmit.admission.webhooks import Call, Webhook
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Cause
 from kadmit.api.gojson import marshal, quoted
+from kadmit.kinds.conversion import UnknownConversion
 from kadmit.matching.attributes import Attributes, Json
 from kadmit.policy import bindings
 from kadmit.policy.model import Binding, BoundPolicy, Policy
 from kadmit.policy.validator import Decision, Validated, validate
-from kadmit.policy.world import ConversionError, World
+from kadmit.policy.world import World
 
 Calls = Generator[Sequence[Call], Sequence[Answer], None]
 
@@ -90,7 +91,7 @@ def _judge(judgement: _Judgement, invocation: Invocation) -> None:
     policy, binding, attributes = invocation.policy, invocation.binding, judgement.attributes
     try:
         versioned = policies.versioned(attributes, invocation.match.kind, judgement.world)
-    except ConversionError as e:
+    except UnknownConversion as e:
         if policy.fail:
             text = f"failed to configure binding: failed to convert object version: {e}"
             judgement.denials.append(_Denial(policy, binding, text))
@@ -120,11 +121,7 @@ def _validated(judgement: _Judgement, invocation: Invocation, versioned: Attribu
     at_conditions = bindings.variables(versioned, versioned.resource, match.kind, params=param, who=who)
     validated = validate(policy, bound, at_conditions)
     if validated.conditions is not None:
-        labels = {"name": policy.name, "kind": "ValidatingAdmissionPolicy", "type": "validate"}
-        for _ in range(validated.conditions.failures):
-            judgement.record.count(
-                "apiserver_admission_match_condition_evaluation_errors_total", **labels, operation=versioned.operation
-            )
+        count_conditions(judgement.record, policy, versioned.operation, validated.conditions.failures)
     judgement.record.happened("validated", policy.name, invocation.binding.name, decisions=validated.decisions)
     return validated
 
@@ -144,7 +141,7 @@ def _count(record: Record, policy: Policy, binding: Binding, action: str, error_
 
 def _act(judgement: _Judgement, policy: Policy, binding: Binding, index: int, decision: Decision) -> None:
     """What the binding's actions make of a decision."""
-    record, error_type = judgement.record, decision.error_type or "no_error"
+    record, error_type = judgement.record, decision.error_type or "invalid_error"
     if not decision.denied:
         if decision.failed:
             _count(record, policy, binding, "allow", error_type)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kadmit.cel import types
-from kadmit.cel.environment import VARIABLES_TYPE, Environment, with_policy_variables
+from kadmit.cel.environment import VARIABLES_TYPE, Environment, variable_type, with_policy_variables
 from kadmit.cel.fastpath import SLOW
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
 from kadmit.cel.program import Program
@@ -33,14 +33,16 @@ class Composition:
 def compose(variables: Sequence[tuple[str, str]], plain: Environment, target: Environment) -> tuple[Composition, Environment]:
     """Compile variables in `plain`, and give `target` (which may allow more, such as Object) with them declared."""
     programs: dict[str, Program | CompileError] = {}
+    # NB: the environment reads this table as it grows; one table for all variables, lest many of them take quadratic time.
     known: dict[str, Type] = {}
+    growing = with_policy_variables(plain, known)
     for name, text in variables:
         try:
-            program = with_policy_variables(plain, known).compile(text)
+            program = growing.compile(text)
         except CompileError as e:
             programs[name], known[name] = e, DYN
         else:
-            programs[name], known[name] = program, program.output_type
+            programs[name], known[name] = program, variable_type(program.output_type)
     return Composition(programs), with_policy_variables(target, known)
 
 

@@ -208,16 +208,15 @@ VARIABLES_TYPE = "kubernetes.variables"
 
 
 def with_policy_variables(env: Environment, known: Mapping[str, Type]) -> Environment:
-    """The environment with a policy's variables of these types."""
-    declared = {name: _variable_type(t) for name, t in known.items()}
-    extended = env.with_types(env.types.with_fixed({VARIABLES_TYPE: declared}))
+    """The environment with a policy's variables of these types (as `variable_type` has them)."""
+    extended = env.with_types(env.types.with_fixed({VARIABLES_TYPE: known}))
     return extended.with_variables({"variables": types.struct(VARIABLES_TYPE)})
 
 
-def _variable_type(t: Type) -> Type:
+def variable_type(t: Type) -> Type:
     """What other expressions may know of a variable's type: scalars, lists and maps; everything else is dyn."""
     if t.kind is Kind.LIST or t.kind is Kind.MAP:
-        return Type(t.kind, t.name, (_variable_type(p) for p in t.params))
+        return Type(t.kind, t.name, (variable_type(p) for p in t.params))
     return DYN if t.kind in (Kind.OPAQUE, Kind.STRUCT, Kind.TYPE, Kind.ERROR, Kind.TYPE_PARAM) else t
 
 

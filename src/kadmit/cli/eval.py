@@ -1,73 +1,95 @@
 """kadmit eval: one expression, or one a line, evaluated as the expression of a mutation is."""
 
+import json
+import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from kadmit.cel import environment, jsonform, trace
-from kadmit.cel.library.authorizer import Attributes, AuthorizerValue, Decision, User
+from kadmit.cel import environment, jsonform, room, trace
+from kadmit.cel.environment import Environment
 from kadmit.cel.source import CompileError
 from kadmit.cel.values import CelError, Value
 from kadmit.cli import documents
 
-COMPILE_FAILED, RUN_FAILED, BAD_INPUT = 1, 1, 2
+FAILED, BAD_INPUT = 1, 2
+MAX_TRACED = 160  # characters of a value in a trace; a whole object would bury the rest
+
+_NEGATIVE = re.compile(r"-[^a-zA-Z-]")
+_ASKS_FOR_MORE = re.compile(r"request|authorizer|namespaceObject")
+
+# The variables that an expression may name.
+Bindings = Callable[[str], Mapping[str, Value]]
+Record = dict[str, Any]
 
 
-@click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+class _Command(click.Command):
+    """Takes -1 for an expression, not for options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        negative = [] if "--" in args else [a for a in args if _NEGATIVE.match(a)]
+        return super().parse_args(ctx, [*(a for a in args if a not in negative), *(["--"] if negative else []), *negative])
+
+
+@click.command("eval", cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("expression", required=False)
-@click.option("-f", "--object", "object_file", metavar="FILE", help="Object of the request (YAML or JSON; - for standard input).")
-@click.option("--old-object", metavar="FILE", help="Object before the request.")
-@click.option("--params", metavar="FILE", help="Params object.")
-@click.option("--namespace", metavar="FILE", help="Namespace object of the request.")
-@click.option("--kube-version", default=f"1.{environment.NEWEST}", show_default=True, help="Kubernetes version whose CEL to use.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("-f", "--object", "object", metavar="FILE", help="Object of the request, as YAML or JSON; - is standard input.")
+@click.option("--old-object", "oldObject", metavar="FILE", help="Object before the request: with -f an UPDATE, else a DELETE.")
+@click.option("--params", "params", metavar="FILE", help="Params object.")
+@click.option("--namespace", "namespaceObject", metavar="FILE", help="Namespace object of the request.")
+@click.option(
+    "--kube-version",
+    metavar="VERSION",
+    default=f"1.{environment.NEWEST}",
+    show_default=True,
+    help=f"Kubernetes version whose CEL to use: 1.{environment.OLDEST} to 1.{environment.NEWEST}.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The value on standard output and the rest on standard error, or all in one JSON object.",
+)
 @click.option("--trace", "traced", is_flag=True, help="Show each sub-expression with its value.")
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read one expression a line; print one JSON object a line (-o json).")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read one expression a line; print one JSON object a line.")
 def command(
-    expression: str | None,
-    object_file: str | None,
-    old_object: str | None,
-    params: str | None,
-    namespace: str | None,
-    kube_version: str,
-    output: str,
-    *,
-    traced: bool,
-    from_stdin: bool,
+    expression: str | None, *, kube_version: str, output: str, traced: bool, from_stdin: bool, **files: str | None
 ) -> None:
     """Evaluate a CEL EXPRESSION with kube-apiserver's value, error text and cost.
 
     The identifiers are those of a mutation: object, oldObject, request, params, namespaceObject, variables, authorizer, Object
-    and JSONPatch. Without -f, object is null.
+    and JSONPatch. Without -f, object is null. An EXPRESSION that begins with a minus and a letter goes last, after --.
 
     \b
       kadmit eval 'object.spec.replicas > 3' -f deployment.yaml
       kadmit eval --stdin -o json < expressions.txt
 
-    Exit code: 0 evaluated, 1 the expression failed to compile or to run, 2 bad input.
+    Exit code: 0 evaluated, 1 the expression failed to compile or to run, 2 bad input. With --stdin failures are told in the
+    output, and the exit code stays 0.
     """
     env = environment.mutation(_minor(kube_version))
-    files = {"object": object_file, "oldObject": old_object, "params": params, "namespaceObject": namespace}
+    _check_inputs(expression, list(files.values()), from_stdin=from_stdin)
     bindings = _bindings({name: _read(path) for name, path in files.items()})
-    if from_stdin:
-        if expression is not None or traced:
-            _bad_input("--stdin takes its expressions from standard input, and no --trace")
-        _print_lines(_records(env, bindings, sys.stdin))
-        return
     if expression is None:
-        _bad_input("give an EXPRESSION, or --stdin")
-    sys.exit(_one(env, expression, bindings, output=output, traced=traced))
+        for text in _lines(sys.stdin.buffer):
+            sys.stdout.write(_dumped(_record(env, text, bindings(text), traced=traced)) + "\n")
+            sys.stdout.flush()
+        return
+    record = _record(env, expression, bindings(expression), traced=traced)
+    if output == "json":
+        click.echo(_dumped(record))
+    else:
+        _print_text(record)
+    sys.exit(FAILED if "error" in record else 0)
 
 
-def _minor(text: str) -> int:
-    major, _, minor = text.removeprefix("v").partition(".")
-    number = minor.split(".")[0]
-    if major != "1" or not number.isdecimal() or not environment.OLDEST <= int(number) <= environment.NEWEST:
-        _bad_input(f'kube-version "{text}": must be 1.{environment.OLDEST} to 1.{environment.NEWEST}')
-    return int(number)
+# ---------------------------------------------------------------- input
 
 
 def _bad_input(message: str) -> NoReturn:
@@ -75,101 +97,110 @@ def _bad_input(message: str) -> NoReturn:
     sys.exit(BAD_INPUT)
 
 
-def _read(path: str | None) -> Value:
+def _minor(text: str) -> int:
+    """36 of 1.36, v1.36 or 1.36.4."""
+    found = re.fullmatch(r"v?1\.([0-9]{1,3})(\.[0-9]+)?", text)
+    if not found or not environment.OLDEST <= int(found[1]) <= environment.NEWEST:
+        _bad_input(f'--kube-version "{text}": must be 1.{environment.OLDEST} to 1.{environment.NEWEST}')
+    return int(found[1])
+
+
+def _check_inputs(expression: str | None, paths: list[str | None], *, from_stdin: bool) -> None:
+    if (expression is None) is not from_stdin:
+        _bad_input("give one EXPRESSION, or --stdin and one expression a line")
+    if expression is not None and not _is_utf8(expression):
+        _bad_input("EXPRESSION: must be UTF-8")
+    if paths.count("-") + from_stdin > 1:
+        _bad_input("standard input can be read once: give all but one as files")
+
+
+def _is_utf8(text: str) -> bool:
+    """NB: Python hands over other bytes of the command line as lone surrogates."""
+    return not re.search("[\ud800-\udfff]", text)
+
+
+def _read(path: str | None) -> dict[str, Value] | None:
     """The one object of a file."""
     if path is None:
         return None
+    name = "standard input" if path == "-" else path
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as e:
-        _bad_input(f"{path}: {e.strerror}")
-    try:
         return documents.one(data)
+    except OSError as e:
+        _bad_input(f"{name}: {e.strerror}")
     except ValueError as e:
-        _bad_input(f"{path}: {e}")
+        _bad_input(f"{name}: {e}")
 
 
-def _bindings(objects: Mapping[str, Value]) -> dict[str, Value]:
-    """The variables of a request that would bring these objects, by nobody in particular."""
-    brought = objects["object"] or objects["oldObject"] or {}
-    nobody = User("system:anonymous", groups=("system:unauthenticated",))
-    return {
-        **objects,
-        "request": _request(brought, objects),
-        "authorizer": AuthorizerValue(nobody, NobodyMay()),
-    }
-
-
-def _request(brought: Mapping[str, Any], objects: Mapping[str, Value]) -> dict[str, Value]:
-    group, _, version = str(brought.get("apiVersion", "")).rpartition("/")
-    metadata = brought.get("metadata") if isinstance(brought.get("metadata"), dict) else {}
-    kind = {"group": group, "version": version, "kind": str(brought.get("kind", ""))}
-    operation = "CREATE" if objects["oldObject"] is None else "DELETE" if objects["object"] is None else "UPDATE"
-    names = {k: metadata[k] for k in ("name", "namespace") if metadata and metadata.get(k)}
-    user = {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
-    return {"kind": kind, "requestKind": kind, "operation": operation, **names, "userInfo": user, "dryRun": False}
-
-
-class NobodyMay:
-    """The authorizer of a command line without a cluster: it denies, and says why."""
-
-    def check(self, attributes: Attributes) -> Decision:
-        return Decision(is_allowed=False, reason="kadmit eval knows no roles")
-
-
-def _dump(record: Mapping[str, object]) -> str:
-    import json
-
-    return json.dumps(record, ensure_ascii=False)
-
-
-def _print_lines(records: Iterable[Mapping[str, object]]) -> None:
-    for record in records:
-        sys.stdout.write(_dump(record) + "\n")
-        sys.stdout.flush()
-
-
-def _records(env: environment.Environment, bindings: Mapping[str, Value], lines: Iterable[str]) -> Iterator[dict[str, object]]:
-    for line in lines:
-        text = line.rstrip("\n")
+def _lines(data: Iterable[bytes]) -> Iterator[str]:
+    """The expressions: every line that is not blank."""
+    for number, line in enumerate(data, 1):
+        try:
+            text = line.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            _bad_input(f"standard input, line {number}: must be UTF-8")
         if text.strip():
-            yield _record(env, text, bindings)
+            yield text
 
 
-def _record(env: environment.Environment, text: str, bindings: Mapping[str, Value]) -> dict[str, Any]:
+def _bindings(objects: Mapping[str, dict[str, Value] | None]) -> Bindings:
+    """Most expressions look at objects only; the request around them is loaded when one names it."""
+
+    @cache
+    def all_variables() -> Mapping[str, Value]:
+        from kadmit.cli import request
+
+        return request.variables(objects)
+
+    return lambda text: all_variables() if _ASKS_FOR_MORE.search(text) else objects
+
+
+# ---------------------------------------------------------------- output
+
+
+def _record(env: Environment, text: str, bindings: Mapping[str, Value], *, traced: bool) -> Record:
     """{"expr", "value", "type", "cost"} or {"expr", "error", "stage", …}."""
     try:
         program = env.compile(text)
     except CompileError as e:
         return {"expr": text, "error": str(e), "stage": "compile", "cost": 0}
     value, cost = program.evaluate(bindings)
+    shown = {"trace": trace.steps(program, bindings)} if traced else {}
     if value.__class__ is CelError:
-        return {"expr": text, "error": value.message, "stage": "run", "cost": cost, "type": str(program.output_type)}
-    return {"expr": text, "value": jsonform.to_json(value), "type": str(program.output_type), "cost": cost}
-
-
-def _one(env: environment.Environment, text: str, bindings: Mapping[str, Value], *, output: str, traced: bool) -> int:
-    record = _record(env, text, bindings)
-    steps = trace.steps(env.compile(text), bindings) if traced and record.get("stage") != "compile" else []
-    if output == "json":
-        shown = {"trace": [s.as_json() for s in steps]} if traced else {}
-        click.echo(_dump({**record, **shown}))
+        said = {"error": value.message, "stage": "run", "cost": cost, "type": str(program.output_type)}
     else:
-        _print_text(record, steps)
-    return COMPILE_FAILED if "error" in record else 0
+        said = {"value": value, "type": str(program.output_type), "cost": cost}
+    return {"expr": text, **said, **shown}
 
 
-def _print_text(record: Mapping[str, Any], steps: "list[trace.Step]") -> None:
-    for step in steps:
-        click.echo(f"{'  ' * step.depth}{step.text}  →  {step.value_text()}", err=True)
+def _dumped(record: Record) -> str:
+    return room.for_depth(lambda: json.dumps(_as_json(record), ensure_ascii=False))
+
+
+def _as_json(record: Record) -> Record:
+    made = dict(record)
+    if "value" in made:
+        made["value"] = jsonform.to_json(made["value"])
+    if "trace" in made:
+        made["trace"] = [step.as_json() for step in made["trace"]]
+    return made
+
+
+def _print_text(record: Record) -> None:
+    for step in record.get("trace", ()):
+        click.echo(f"{'  ' * step.depth}{step.text}  →  {_shortened(room.for_depth(step.value_text))}", err=True)
     if "error" in record:
         click.echo(record["error"], err=True)
         return
-    click.echo(_dump_value(record["value"]))
+    click.echo(room.for_depth(_value_text, record["value"]))
     click.echo(f"type {record['type']}, cost {record['cost']}", err=True)
 
 
-def _dump_value(value: object) -> str:
-    import json
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_TRACED else text[:MAX_TRACED] + "…"
 
-    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
+
+def _value_text(value: Value) -> str:
+    shown = jsonform.to_json(value)
+    return json.dumps(shown, ensure_ascii=False, indent=2 if isinstance(shown, dict | list) else None)

@@ -57,9 +57,10 @@ def to_v2(value: Object) -> Object:
         autoscaling.cpu_metric(autoscaling.CPU_UTILIZATION)
     ]
     made_spec = {**_picked(spec, _SHARED_SPEC), "metrics": metrics, "behavior": _read(annotations, _BEHAVIOR, _behavior_of_go)}
+    current = _read(annotations, _STATUSES, _statuses_of_v1)
     made_status = {
         **_picked(status, _SHARED_STATUS),
-        "currentMetrics": _read(annotations, _STATUSES, _statuses_of_v1) or _cpu_status(status),
+        "currentMetrics": current if current is not None else _cpu_status(status),
         "conditions": _read(annotations, _CONDITIONS, _conditions),
     }
     made = {**without_texts(value), "apiVersion": "autoscaling/v2", "spec": made_spec, "status": made_status}

@@ -66,6 +66,11 @@ class CustomKind:
             self._shape = shapes.of_custom(self.schema, preserve_unknown=self._preserve_unknown)
         return self._shape
 
+    @property
+    def structure(self) -> structural.Structure:
+        """The schema as pruning and defaulting walk it."""
+        return self._parts.structure
+
     def decode(self, body: bytes) -> Decoded:
         """The object in a JSON body. Raises DecodeError."""
         try:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from kadmit.kinds import autoscalers
 from kadmit.kinds.catalog import Gvk
 from kadmit.kinds.structs import DecodeError
+from kadmit.patch import gotext
 
 Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
@@ -94,7 +95,7 @@ def _inside(*path: str, rule: Callable[[Object], Object]) -> Callable[[Object], 
 
     def apply(value: Object) -> Object:
         part = value.get(name)
-        return _with(value, name, inner(part)) if part else value
+        return _with(value, name, inner(part)) if part is not None else value
 
     return apply
 
@@ -116,11 +117,10 @@ def _whole(text: str) -> int:
     """A 64-bit integer as Go reads it. Raises DecodeError."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise DecodeError(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    number = int(digits[:20].lstrip("0") or "0") if len(digits) <= 20 else 2**63
-    number = -number if text[:1] == "-" else number
+        raise DecodeError(f"strconv.ParseInt: parsing {gotext.quote(text)}: invalid syntax")
+    number = int(digits.lstrip("0")[:20] or "0") * (-1 if text[:1] == "-" else 1)
     if not -(2**63) <= number < 2**63:
-        raise DecodeError(f'strconv.ParseInt: parsing "{text}": value out of range')
+        raise DecodeError(f"strconv.ParseInt: parsing {gotext.quote(text)}: value out of range")
     return number
 
 
@@ -144,6 +144,16 @@ def _rollback(deployment: Object) -> Object:
     except DecodeError as error:
         raise DecodeError(f"failed to parse annotation[{_ROLLBACK}]={text} as int64: {error}") from None
     return deployment if number == text else _annotated(deployment, _ROLLBACK, number)
+
+
+def _steps(strategy: str, *names: str) -> Callable[[Object], Object]:
+    """Steps of a rolling update that are not given are 0, where defaults have left them alone."""
+
+    def zeroed(steps: Object) -> Object:
+        missing = {name: 0 for name in names if name not in steps}
+        return {**steps, **missing} if missing else steps
+
+    return _inside("spec", strategy, "rollingUpdate", rule=zeroed)
 
 
 def _claims(spec: Object) -> Object:
@@ -197,6 +207,14 @@ def _means_none(selector: Object, expressions: list[Object]) -> bool:
     return alone and expressions[0].get("operator") == "Exists"
 
 
+def _conversion(conversion: Object) -> Object:
+    """A conversion webhook of which nothing is said is none."""
+    webhook = conversion.get("webhook")
+    if webhook is None or webhook.get("clientConfig") is not None or webhook.get("conversionReviewVersions") is not None:
+        return conversion
+    return _with(conversion, "webhook", None)
+
+
 def _autoscaler_v1(value: Object) -> Object:
     return autoscalers.to_v1(autoscalers.to_v2(value))
 
@@ -217,10 +235,11 @@ _RULES: dict[Gvk, Callable[[Object], Object]] = {
     ("", "v1", "PodTemplate"): _inside("template", rule=_template),
     ("", "v1", "ReplicationController"): _workload,
     ("", "v1", "Secret"): _secret,
-    ("apps", "v1", "DaemonSet"): _chain(_workload, _generation),
-    ("apps", "v1", "Deployment"): _chain(_workload, _rollback),
+    ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"): _inside("spec", "conversion", rule=_conversion),
+    ("apps", "v1", "DaemonSet"): _chain(_workload, _generation, _steps("updateStrategy", "maxUnavailable", "maxSurge")),
+    ("apps", "v1", "Deployment"): _chain(_workload, _rollback, _steps("strategy", "maxUnavailable", "maxSurge")),
     ("apps", "v1", "ReplicaSet"): _workload,
-    ("apps", "v1", "StatefulSet"): _chain(_workload, _inside("spec", rule=_claims)),
+    ("apps", "v1", "StatefulSet"): _chain(_workload, _inside("spec", rule=_claims), _steps("updateStrategy", "partition")),
     ("autoscaling", "v1", "HorizontalPodAutoscaler"): _autoscaler_v1,
     ("autoscaling", "v2", "HorizontalPodAutoscaler"): autoscalers.without_texts,
     ("batch", "v1", "CronJob"): _inside("spec", "jobTemplate", rule=_workload),

@@ -36,16 +36,18 @@ class _Field(NamedTuple):
 def _structs() -> dict[str, tuple[_Field, ...]]:
     text = importlib.resources.files("kadmit.kinds").joinpath("data", _FILE).read_text()
     found: dict[str, list[_Field]] = {}
+    struct = ""
     for line in text.splitlines():
         if line.startswith(" "):
-            fields.append(_field(line.split()))
+            found[struct].append(_field(line.split()))
         else:
-            fields = found[line] = []
-    return {name: tuple(fields) for name, fields in found.items()}
+            struct = line
+            found[struct] = []
+    return {name: tuple(listed) for name, listed in found.items()}
 
 
 def _field(words: list[str]) -> _Field:
-    name, keys, of_type = words[0], words[1], words[2] if len(words) > 2 else ""
+    name, keys, of_type = words[:3]
     return _Field(name, tuple(keys.split("/")), of_type, words[-1] == "omitempty")
 
 
@@ -149,7 +151,7 @@ def _same_struct(name: str, old: Json, new: Json) -> bool:
     return all(_same(field.type, _at(old, field.keys), _at(new, field.keys)) for field in _structs()[name])
 
 
-def same_quantity(a: str, b: str) -> bool:
+def same_quantity(a: Json, b: Json) -> bool:
     if a == b:
         return True
     old, new = quantities.parse(str(a)), quantities.parse(str(b))

@@ -15,7 +15,7 @@ from kadmit.kinds.schema import Node, Schema
 Json: TypeAlias = Any
 
 _BITS = {"int32": 32}
-_SELF_READING = frozenset({Node.TIME, Node.MICRO_TIME, Node.QUANTITY, Node.INT_OR_STRING})
+_PLAIN_FLOAT = 1e21  # from here on Go writes an exponent
 _GO_KINDS = {str: "string", bool: "bool", int: "int64", float: "float64", list: "slice", dict: "map"}
 
 
@@ -157,8 +157,10 @@ def _as_it_is(node: Schema, go_type: str, value: Json, before: Json) -> Json:
 
 
 def _read_itself(node: Schema, value: Json) -> Json:
+    """NB: on the way it is JSON text, where Go writes whole doubles without a point."""
+    whole = value.__class__ is float and value.is_integer() and abs(value) < _PLAIN_FLOAT
     try:
-        clean, _ = structs.read(node, value)
+        clean, _ = structs.read(node, int(value) if whole else value)
     except structs.DecodeError as error:
         raise Unconvertible(str(error)) from None
     return clean

@@ -1,8 +1,8 @@
 """Object metadata, which every kind has: what may stand in it, and what an update may change.
 
-Kinds differ in their names only: each brings its `NameRule`. Managed fields are taken as the server keeps them: what clients write
-into them has been read, or dropped, before anything is validated. The server asks for the same things twice on an update, once for
+Kinds differ in their names only: each brings its `NameRule`. The server asks for the same things twice on an update, once for
 every kind alike and once for the kind's own sake, so that a bad label is listed several times; callers add the lists up.
+Managed fields are taken as the server keeps them: what clients send as such has been read, or dropped, before.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

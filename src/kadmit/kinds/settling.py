@@ -10,17 +10,18 @@ Kubernetes takes the result of every mutation through the Go structs of its kind
 Custom kinds have no structs: they only get the defaults of their schema. NB: unknown fields of theirs stay until later.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from kadmit.api import errors
+from kadmit.api import errors, gojson
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import decoding, defaults, merging, roundtrip, schema
+from kadmit.kinds import decoding, defaults, fulltext, merging, roundtrip, schema
 from kadmit.kinds.catalog import Gvk
 from kadmit.kinds.decoding import DecodeError
 from kadmit.kinds.merging import Unconvertible
 from kadmit.kinds.schema import Node, Schema
 from kadmit.kinds.structural import Structure, copied
-from kadmit.patch import gojson
 
 __all__ = ["Unconvertible", "merged", "patched", "settle"]
 
@@ -44,43 +45,59 @@ def patched(gvk: Gvk, changed: Object, before: Object, *, strict: bool, custom: 
     if changed is before:
         return before
     try:
-        actual = decoding.kind_of(changed)
+        actual = gvk if _same_kind(changed, before) else decoding.kind_of(changed)
         if custom is not None:
             return _custom(gvk, actual, changed, before, custom)
-        node = _struct_of(gvk, actual)
-        made = _decoded(node, _named(gvk, changed), before, strict=strict)
+        node = _struct(gvk) if actual is gvk else _struct_of(gvk, actual)
+        if node is None:
+            return changed
+        made = _decoded(node, changed if actual is gvk else _named(gvk, changed), before, strict=strict)
     except DecodeError as error:
         raise errors.internal(str(error)) from None
+    except RecursionError:
+        raise errors.internal(fulltext.TOO_DEEP) from None
     return defaults.apply(gvk, made, before)
 
 
 def merged(gvk: Gvk, changed: Object, before: Object, *, custom: Structure | None = None) -> Object:
-    """The result of a structured merge. Raises Unconvertible."""
+    """The result of a structured merge. Raises ApiError and Unconvertible."""
     if changed is before:
         return before
-    if custom is not None:
-        return _defaulted(custom, changed, before)
-    node = schema.for_kind(gvk)
-    assert node is not None
     try:
-        made = _changes(node, changed, before)
-    except roundtrip.Unusual:
-        made = _converted(gvk, node, changed, before)
-    return defaults.apply(gvk, made, before)
+        if custom is not None:
+            return _defaulted_members(custom, changed, before)
+        node = _struct(gvk)
+        return defaults.apply(gvk, _converted(gvk, node, changed, before), before) if node is not None else changed
+    except RecursionError:
+        raise errors.internal(fulltext.TOO_DEEP) from None
 
 
 def _converted(gvk: Gvk, node: Schema, changed: Object, before: Object) -> Object:
     try:
-        value = merging.convert(node, changed, before)
-        try:
-            return _changes(node, value, before)
-        except roundtrip.Unusual:
-            return decoding.normalise(node, value).object
+        return _changes(node, changed, before)
+    except roundtrip.Unusual:
+        pass
+    try:
+        return _decoded(node, merging.convert(node, changed, before), before, strict=False)
     except (Unconvertible, DecodeError) as error:
         raise Unconvertible(f"unable to convert unstructured object to {GroupVersionKind(*gvk)}: {error}") from None
 
 
 # ---------------------------------------------------------------- which kind
+
+
+def _same_kind(changed: Json, before: Object) -> bool:
+    """The ordinary case. NB: patched values may be of any type."""
+    if changed.__class__ is not dict or "kind" not in before or "apiVersion" not in before:
+        return False
+    same: bool = changed.get("kind") == before["kind"] and changed.get("apiVersion") == before["apiVersion"]
+    return same
+
+
+@functools.lru_cache(maxsize=1024)
+def _struct(gvk: Gvk) -> Schema | None:
+    """None for a kind that is described nowhere, such as the options of a connection: it is taken as it is."""
+    return schema.for_kind(gvk)
 
 
 def _struct_of(gvk: Gvk, actual: Gvk) -> Schema:
@@ -110,10 +127,11 @@ def _another_kind(gvk: Gvk, named: Gvk) -> Exception:
     return Unconvertible(f'{named[1]}.{named[2]} is not suitable for converting to "{target}" in scheme "{_SCHEME}"')
 
 
-def _named(gvk: Gvk, changed: Object) -> Object:
-    if changed.get("kind") and changed.get("apiVersion"):
+def _named(gvk: Gvk, changed: Object | None) -> Object:
+    """NB: null is an object without anything, its kind included."""
+    if changed and changed.get("kind") and changed.get("apiVersion"):
         return changed
-    return {**changed, "apiVersion": f"{gvk[0]}/{gvk[1]}" if gvk[0] else gvk[1], "kind": gvk[2]}
+    return {**(changed or {}), "apiVersion": f"{gvk[0]}/{gvk[1]}" if gvk[0] else gvk[1], "kind": gvk[2]}
 
 
 # ---------------------------------------------------------------- built-in kinds
@@ -123,17 +141,26 @@ def _decoded(node: Schema, changed: Object, before: Object, *, strict: bool) -> 
     try:
         return _changes(node, changed, before)
     except roundtrip.Unusual:
-        decoded = decoding.normalise(node, changed)
+        decoded = decoding.normalise(node, _sorted(changed))
     if strict and decoded.problems:
         raise DecodeError(f"strict decoding error: {', '.join(decoded.problems)}")
     return decoded.object
 
 
-def _changes(node: Schema, now: Json, before: Json) -> Json:
+def _sorted(value: Json) -> Json:
+    """What a patch has touched is text with sorted keys: problems are found in that order."""
+    if value.__class__ is dict:
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if value.__class__ is list else value
+
+
+def _changes(node: Schema, now: Json, before: Json) -> Object:
     """A struct with its changed fields as Go would write them. Raises Unusual."""
+    walk: Callable[[Json], Object] = roundtrip.walker(node)
     if now.__class__ is not dict or before.__class__ is not dict:
-        return roundtrip.walker(node)(now)
-    made, plain = now, {}
+        return walk(now)
+    made: Object = now
+    plain: Object = {}
     for name, value in now.items():
         earlier = before.get(name)
         if value is earlier and value is not None:
@@ -146,12 +173,12 @@ def _changes(node: Schema, now: Json, before: Json) -> Json:
                 made = now.copy()
             made[name] = new
     if plain or len(now) < len(before):
-        made = _with_plain(now, made, plain, roundtrip.walker(node)(plain))
+        made = _with_plain(now, made, plain, walk(plain))
     return made
 
 
 def _part(node: Schema, name: str, value: Json, earlier: Json) -> Json:
-    """A changed part that resembles what stood there before, walked by itself; None if it does not, or nothing is left of it."""
+    """A changed part that resembles what stood there before, walked by itself; None if it does not, or if nothing is left."""
     kind = value.__class__
     if kind is not earlier.__class__ or (kind is not dict and kind is not list):
         return None
@@ -203,9 +230,13 @@ def _with_plain(now: Object, made: Object, plain: Object, walked: Object) -> Obj
 
 
 def _custom(gvk: Gvk, actual: Gvk, changed: Object, before: Object, structure: Structure) -> Object:
+    """NB: another kind passes here; validation refuses it."""
     if not actual[2]:
-        raise DecodeError(f"Object 'Kind' is missing in '{gojson.dumps(changed)}'")
-    return _defaulted(structure, changed, before) if actual == gvk else changed
+        raise DecodeError(f"Object 'Kind' is missing in '{gojson.marshal(_sorted(changed))}'")
+    if actual[0] != gvk[0] or not actual[1]:
+        named = f"{actual[0]}/{actual[1]}, Kind={actual[2]} is unstructured"
+        raise DecodeError(f'failed to convert object: {named} and is not suitable for converting to "{gvk[0]}/{gvk[1]}"')
+    return _defaulted_members(structure, changed, before) if actual == gvk else changed
 
 
 def _defaulted(structure: Structure, now: Json, before: Json) -> Json:
@@ -226,7 +257,7 @@ def _defaulted_members(structure: Structure, now: Object, before: Object) -> Obj
             made = {**made, name: copied(part.default)}
     for name, value in now.items():
         inner = structure.properties.get(name) or structure.additional
-        if inner is None or value is before.get(name):
+        if inner is None or (value is before.get(name) and value is not None):
             continue
         new = _defaulted(inner, _or_default(inner, made[name], named=name in structure.properties), before.get(name))
         if new is not made[name]:

@@ -28,10 +28,8 @@ def compile_expression(env: Environment, text: str, returns: Sequence[Type], *, 
 
 
 def compile_conditions(raw: Sequence[Mapping[str, Any]], env: Environment) -> tuple[MatchCondition, ...]:
-    """matchConditions: no variables there, and blanks around an expression do not count."""
-    return tuple(
-        MatchCondition(c.get("name", ""), compile_expression(env, c.get("expression", "").strip(), (BOOL,))) for c in raw
-    )
+    """matchConditions: no variables there."""
+    return tuple(MatchCondition(c.get("name", ""), compile_expression(env, c.get("expression", ""), (BOOL,))) for c in raw)
 
 
 def compile_mutating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
@@ -54,7 +52,7 @@ def compile_mutating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
 
 def _mutation(raw: Mapping[str, Any], env: Environment) -> Mutation:
     applying = raw.get("patchType") == "ApplyConfiguration"
-    text = (raw.get("applyConfiguration" if applying else "jsonPatch") or {}).get("expression", "").strip()
+    text = (raw.get("applyConfiguration" if applying else "jsonPatch") or {}).get("expression", "")
     return Mutation(compile_expression(env, text, (OBJECT_TYPE,) if applying else (PATCH_LIST,)), applying)
 
 
@@ -64,7 +62,7 @@ def compile_validating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
     params = spec.get("paramKind") is not None
     plain = environment.admission(minor, params=params)
     composed, env = composition.compose(_variables(spec), plain, plain)
-    # NB: messages and audit annotations cannot ask the authorizer.
+    # NB: messages cannot ask the authorizer. Audit annotations compile as if they could, and fail when they do.
     unauthorized = environment.admission(minor, params=params, authorizer_=False)
     _, quiet = composition.compose(_variables(spec), plain, unauthorized)
     return Policy(
@@ -75,7 +73,7 @@ def compile_validating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
         composition=composed,
         param_kind=_param_kind(spec),
         validations=tuple(_validation(v, env, quiet) for v in spec.get("validations") or ()),
-        audit_annotations=tuple(_audit_annotation(a, quiet) for a in spec.get("auditAnnotations") or ()),
+        audit_annotations=tuple(_audit_annotation(a, env) for a in spec.get("auditAnnotations") or ()),
     )
 
 
@@ -89,9 +87,9 @@ def _validation(raw: Mapping[str, Any], env: Environment, quiet: Environment) ->
     )
 
 
-def _audit_annotation(raw: Mapping[str, Any], quiet: Environment) -> AuditAnnotation:
-    text = raw.get("valueExpression", "").strip()
-    return AuditAnnotation(raw.get("key", ""), compile_expression(quiet, text, (STRING, NULL)))
+def _audit_annotation(raw: Mapping[str, Any], env: Environment) -> AuditAnnotation:
+    text = raw.get("valueExpression", "")
+    return AuditAnnotation(raw.get("key", ""), compile_expression(env, text, (STRING, NULL)))
 
 
 def _variables(spec: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from kadmit.cel import cost
 from kadmit.cel.library.mutation import OBJECT, ObjectValue
 from kadmit.cel.source import CompileError
 from kadmit.cel.values import Value
+from kadmit.kinds.settling import Unconvertible
 from kadmit.matching.attributes import Json
 from kadmit.patch import jsonpatch, merge
 from kadmit.patch.errors import PatchError
@@ -44,12 +45,14 @@ def mutate(mutation: Mutation, bound: Mapping[str, Value], kind: GroupVersionKin
         return Rejection(value.text)
     live: Json = bound["object"]
     origin = Provenance(bound)
-    if mutation.apply_configuration:
-        return _apply_configuration(value, live, kind, origin, world)
-    return _json_patch(value, live, kind, origin, world)
+    change = _apply_configuration if mutation.apply_configuration else _json_patch
+    try:
+        return change(value, live, kind, origin, world)
+    except Unconvertible as e:
+        return Rejection(str(e))
 
 
-def _json_patch(value: list[Value], live: Json, kind: GroupVersionKind, origin: Provenance, world: Kinds) -> "Json | Rejection":
+def _json_patch(value: Value, live: Json, kind: GroupVersionKind, origin: Provenance, world: Kinds) -> "Json | Rejection":
     operations: list[dict[str, Any]] = []
     for operation in value:
         wrong = list(natives.misnamed(operation.value, operation.value.cel_type.name)) if _is_object(operation.value) else []
@@ -71,7 +74,7 @@ def _is_object(value: Value) -> bool:
 
 
 def _apply_configuration(
-    value: ObjectValue, live: Json, kind: GroupVersionKind, origin: Provenance, world: Kinds
+    value: Value, live: Json, kind: GroupVersionKind, origin: Provenance, world: Kinds
 ) -> "Json | Rejection":
     wrong = list(natives.misnamed(value, OBJECT))
     if wrong:

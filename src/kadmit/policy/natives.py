@@ -98,8 +98,7 @@ def _special_json(value: Value) -> Any:
             raise NoJson("a list or map of Object or JSONPatch values is not supported")
         case Type():
             raise NoJson("type conversion not supported for 'type'")
-    convert = getattr(value, "json_error", None)
-    raise NoJson(convert() if convert is not None else f"unsupported conversion of {go_name(value)} to JSON")
+    raise NoJson(f"type conversion error from '{getattr(value, 'native_name', go_name(value))}' to '*structpb.Value'")
 
 
 def _key(key: Value) -> str:
@@ -204,7 +203,7 @@ def to_partial(value: ObjectValue, origin: Provenance) -> dict[str, Any]:
 def _partial_field(field: Value, origin: Provenance) -> Any:
     kind = field.__class__
     if kind is list and not origin.from_request(field):
-        return [_partial_member(v, origin) for v in field] or None  # NB: an empty list is a nil slice in Go
+        return [_partial_member(v, origin) for v in field]
     if kind is dict and not origin.from_request(field):
         return {k: _partial_member(v, origin) for k, v in field.items()}
     return _partial_member(field, origin)

@@ -36,15 +36,15 @@ class Kinds(Protocol):
         """A changed object as the server would hold it: decoded (raising ApiError if it cannot be), and defaulted.
 
         What `changed` shares with `before` is settled already. `strict`: it comes as JSON text, where unknown fields are errors;
-        else from a merge, where numbers are converted as Go converts them.
+        else from a merge, where numbers are converted as Go converts them. Raises Unconvertible for what a failure policy may
+        forgive, ApiError for what it may not.
         """
 
+    def settle_patched(self, kind: GroupVersionKind, changed: Json, before: Json) -> Json:
+        """The same for a webhook's patch, where unknown fields are dropped."""
+
     def convert(self, value: Json, kind: GroupVersionKind) -> Json:
-        """An object in another version of its kind; raises ConversionError."""
-
-
-class ConversionError(Exception):
-    """An object that cannot be had in the version that a rule asks for; str() is Kubernetes' text."""
+        """An object in another version of its kind; raises UnknownConversion."""
 
 
 class World(Equivalents, Namespaces, Params, Kinds, Protocol):

@@ -12,7 +12,7 @@ from kadmit.cel.library import names
 from kadmit.cel.library import url as urls
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_FIRST_SEGMENT = re.compile(r"[^/?]*")
+_SEGMENT_END = re.compile(r"[/?]")
 _MALFORMED = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}", re.DOTALL)
 _FORM = "; desired format: https://host[/path]"
 
@@ -61,7 +61,7 @@ def _relative(reference: str) -> urls.URL | str:
     shown = f"parse {gotext.quote(reference)}: "
     if reference.startswith(":"):
         return f"{shown}missing protocol scheme"
-    if ":" in _FIRST_SEGMENT.match(reference)[0]:  # type: ignore[index]  # it always matches
+    if ":" in _SEGMENT_END.split(reference, maxsplit=1)[0]:
         return f"{shown}first path segment in URL cannot contain colon"
     absolute = f"none:{reference}" if reference.startswith("/") else f"none:/{reference}"
     parsed = urls.parse(absolute)

@@ -12,8 +12,8 @@ from typing import Any
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
-from kadmit.cel import environment
-from kadmit.cel.environment import NEWEST, OLDEST, Environment
+from kadmit.cel import environment, types
+from kadmit.cel.environment import NEWEST, OLDEST, VARIABLES_TYPE, Environment
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import BOOL, DYN, Type
 from kadmit.kinds import labels
@@ -107,18 +107,24 @@ def match_conditions_of(raw: Mapping[str, Any]) -> Iterator[tuple[Role, str]]:
 
 @dataclass(slots=True)
 class Scope:
-    """Where a policy's expressions stand: which variables there are. It grows as variables are declared, in their order."""
+    """Where a policy's expressions stand: which variables there are. It grows as variables are declared, in their order.
+
+    NB: all environments share one table of variables. A copy for each expression would make large policies slow.
+    """
 
     params: bool
     versions: Versions
     composed: bool = True  # whether there is `variables` at all
-    declared: dict[str, Type] = field(default_factory=dict)
+    _declared: dict[str, Type] = field(default_factory=dict)
+    _made: dict[tuple[int, bool, bool], Environment] = field(default_factory=dict)
 
     def env(self, role: Role, text: str, *, mutating: bool = False, authorizer: bool = True) -> Environment:
         """The environment for an expression that is there as `text`."""
-        minor = self.versions.of(role, text)
-        env = environment.admission(minor, mutating=mutating, params=self.params, authorizer_=authorizer)
-        return environment.with_policy_variables(env, self.declared) if self.composed else env
+        key = (self.versions.of(role, text), mutating, authorizer)
+        if key not in self._made:
+            env = environment.admission(key[0], mutating=mutating, params=self.params, authorizer_=authorizer)
+            self._made[key] = _with_variables(env, self._declared) if self.composed else env
+        return self._made[key]
 
     def declare(self, raw: Mapping[str, Any], at: Path) -> list[FieldError]:
         """A variable; it is there for those after it even if it has faults."""
@@ -126,13 +132,25 @@ class Scope:
         found = list(_variable_name(name, at.child("name")))
         if not trimmed(expression):
             return [*found, fields.required(at.child("expression"), "expression is not specified")]
+        # NB: whether a variable is old is looked up among the validations.
+        env = self.env(Role.VALIDATION, expression)
         try:
-            # NB: whether a variable is old is looked up among the validations.
-            self.declared[name] = self.env(Role.VALIDATION, expression).compile(expression).output_type
+            self._declared[name] = _as_variable(env, env.compile(expression).output_type)
         except CompileError as e:
-            self.declared[name] = DYN
+            self._declared[name] = DYN
             found.append(compile_error(e, expression, at.child("expression")))
         return found
+
+
+def _with_variables(env: Environment, declared: Mapping[str, Type]) -> Environment:
+    """The environment with whatever is declared by the time it compiles."""
+    provider = env.types.with_fixed({VARIABLES_TYPE: declared})
+    return env.with_types(provider).with_variables({"variables": types.struct(VARIABLES_TYPE)})
+
+
+def _as_variable(env: Environment, output: Type) -> Type:
+    """What other expressions may know of a variable's type."""
+    return environment.variable_type(output)
 
 
 def _variable_name(name: str, at: Path) -> Iterator[FieldError]:

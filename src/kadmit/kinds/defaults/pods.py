@@ -78,9 +78,14 @@ def _host_ports(spec: Object) -> Object:
 
 def _on_host(container: Object) -> Object:
     ports = container.get("ports") or ()
-    if all(port.get("hostPort") or not port.get("containerPort") for port in ports):
+    if not any(map(_lacks_host_port, ports)):
         return container
-    return {**container, "ports": [{**port, "hostPort": port.get("hostPort") or port["containerPort"]} for port in ports]}
+    made = [{**port, "hostPort": port["containerPort"]} if _lacks_host_port(port) else port for port in ports]
+    return {**container, "ports": made}
+
+
+def _lacks_host_port(port: Object) -> bool:
+    return bool(not port.get("hostPort") and port.get("containerPort"))
 
 
 _container_status: Rule = struct(parts={"allocatedResources": rounded, "resources": requirements})

@@ -34,9 +34,8 @@ def _routed(spec: Object) -> Object:
 
 def _to_itself(port: Object) -> Object:
     """A port leads to the same port of the pods. NB: a port that is not given at all is 0."""
-    if port.get("targetPort") or not port.get("port"):
-        return port
-    return {**port, "targetPort": port["port"]}
+    target, own = port.get("targetPort"), port.get("port") or 0
+    return port if target or target == own else {**port, "targetPort": own}
 
 
 def _addressed(service: Object) -> Object:

@@ -29,7 +29,9 @@ def driver(name: str, at: Path) -> Iterator[FieldError]:
     yield from naming.complaints(names.dns1123_subdomain(name.lower()), name, at)
 
 
-def access_modes(modes: list[str], at: Path, *, alone: str = "may not use ReadWriteOncePod with other access modes") -> Iterator[FieldError]:
+def access_modes(
+    modes: list[str], at: Path, *, alone: str = "may not use ReadWriteOncePod with other access modes"
+) -> Iterator[FieldError]:
     for mode in modes:
         yield from enums.one_of(mode, ACCESS_MODES, at)
     if "ReadWriteOncePod" in modes and any(mode in ACCESS_MODES for mode in modes if mode != "ReadWriteOncePod"):
@@ -141,9 +143,9 @@ def _changes(new: Object, old: Object) -> Iterator[FieldError]:
     before, after = dict(old.get("spec") or {}), dict(new.get("spec") or {})
     if not before.get("volumeName") and after.get("volumeName"):
         before["volumeName"] = after["volumeName"]
-    if _moves_to_field(new, old):
-        after["storageClassName"] = None
-    elif before.get("storageClassName") is None and _annotation(old) in (None, after.get("storageClassName")):
+    if _moves_to_field(new, old) or (
+        before.get("storageClassName") is None and _annotation(old) in (None, after.get("storageClassName"))
+    ):
         after["storageClassName"] = None
     if (new.get("status") or {}).get("phase") == "Bound":
         after["volumeAttributesClassName"] = before.get("volumeAttributesClassName")

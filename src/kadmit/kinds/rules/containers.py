@@ -126,7 +126,7 @@ def _container(container: Container, pod: Surroundings, at: Path) -> Iterator[Fi
     pull = container.get("imagePullPolicy")
     yield from enums.required_one_of(pull, ("Always", "IfNotPresent", "Never"), at.child("imagePullPolicy"))
     yield from resources.requirements(container.get("resources"), at.child("resources"), claims=pod.claims)
-    yield from _resizing(container.get("resizePolicy") or (), pod.restart_policy, at.child("resizePolicy"))
+    yield from _resizing(container.get("resizePolicy") or [], pod.restart_policy, at.child("resizePolicy"))
     yield from security.of_container(
         container.get("securityContext"),
         at.child("securityContext"),

@@ -86,5 +86,3 @@ def _divisor(name: str, divisor: str, at: Path) -> Iterator[FieldError]:
     if called and str(divisor) not in units:
         text = f"only divisor's values {listed} are supported with the {called} resource"
         yield fields.invalid(at.child("divisor"), name, text)
-
-

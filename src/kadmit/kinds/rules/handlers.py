@@ -11,16 +11,13 @@ Json: TypeAlias = Any
 
 _SIGNALS_OF_WINDOWS = ("SIGKILL", "SIGTERM")
 _SIGNALS = tuple(
-    sorted(
-        (
-            *(f"SIG{name}" for name in (
-                "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM "
-                "TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
-            ).split()),
-            *(f"SIGRTMIN+{number}" for number in range(1, 16)),
-            *(f"SIGRTMAX-{number}" for number in range(1, 15)),
-        )
-    )
+    f"SIG{name}"
+    for name in sorted((
+        "ABRT", "ALRM", "BUS", "CHLD", "CLD", "CONT", "FPE", "HUP", "ILL", "INT", "IO", "IOT", "KILL", "PIPE", "POLL", "PROF",
+        "PWR", "QUIT", "SEGV", "STKFLT", "STOP", "SYS", "TERM", "TRAP", "TSTP", "TTIN", "TTOU", "URG", "USR1", "USR2", "VTALRM",
+        "WINCH", "XCPU", "XFSZ", "RTMIN", "RTMAX",
+        *(f"RTMIN+{number}" for number in range(1, 16)), *(f"RTMAX-{number}" for number in range(1, 15)),
+    ))
 )  # fmt: skip
 
 

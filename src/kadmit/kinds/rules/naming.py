@@ -94,8 +94,8 @@ def host(value: str) -> list[str]:
         return names.dns1123_subdomain(value)
     found = too_long(value, names.SUBDOMAIN_LENGTH)
     if not value.startswith("*.") or names.dns1123_subdomain(value[2:], unit="") == [names.NOT_A_SUBDOMAIN]:
-        text = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower "
-        text += "case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+        text = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+        text += "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
         found.append(mismatch(text, rf"\*\.{_SUBDOMAIN}", "*.example.com"))
     return found
 

@@ -189,5 +189,3 @@ def _condition(condition: Spec, at: Path) -> Iterator[FieldError]:
     generation = condition.get("observedGeneration") or 0
     if generation < 0:
         yield fields.invalid(at.child("observedGeneration"), generation, "must be a non-negative integer")
-
-

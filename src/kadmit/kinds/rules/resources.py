@@ -134,7 +134,7 @@ def requirements(
     used = {*limits, *requests}
     if any(map(is_huge_page, used)) and not used & {"cpu", "memory"}:
         yield fields.forbidden(at, "HugePages require cpu or memory")
-    yield from _claims(given.get("claims") or (), claims, at.child("claims"))
+    yield from _claims(given.get("claims") or [], claims, at.child("claims"))
 
 
 def _amount(resource: str, value: Json, at: Path, named: NameCheck) -> Iterator[FieldError]:

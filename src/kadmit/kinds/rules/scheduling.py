@@ -171,7 +171,7 @@ def _pod_term(term: Part, at: Path) -> Iterator[FieldError]:
 
 
 def _label_keys(term: Part, at: Path) -> Iterator[FieldError]:
-    selector, matched = term.get("labelSelector"), term.get("matchLabelKeys") or ()
+    selector, matched = term.get("labelSelector"), term.get("matchLabelKeys") or []
     mismatched = term.get("mismatchLabelKeys") or ()
     for member, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
         if keys and selector is None:

@@ -18,9 +18,7 @@ _IPC_SYSCTLS = frozenset(
 )
 
 
-def of_container(
-    value: Mapping[str, Json] | None, at: Path, *, host_users: bool, allow_privileged: bool
-) -> Iterator[FieldError]:
+def of_container(value: Mapping[str, Json] | None, at: Path, *, host_users: bool, allow_privileged: bool) -> Iterator[FieldError]:
     if value is None:
         return
     if value.get("privileged") and not allow_privileged:

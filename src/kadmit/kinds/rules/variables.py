@@ -101,5 +101,3 @@ def files(container: Part, volumes: Mapping[str, Part], at: Path) -> Iterator[Fi
             yield fields.not_found(place, name)
         elif volumes[name].get("emptyDir") is None:
             yield fields.invalid(place, name, "referenced volume must be of type emptyDir")
-
-

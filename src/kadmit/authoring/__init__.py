@@ -1,0 +1,1 @@
+"""The author's bench: a cluster out of files, and what can be asked of it."""

@@ -1,0 +1,117 @@
+"""All kinds of a server together, built-in and custom: one place to ask what is known of any of them.
+
+Immutable: a new CustomResourceDefinition makes a new `Known` that shares everything else. Names are those of the seams in
+kadmit.policy.world, which this answers as far as kinds can.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from kadmit.api.meta import GroupVersionKind, GroupVersionResource
+from kadmit.kinds import catalog, conversion, crd, decoding, defaults, patchmeta, schema, settling, shapes
+from kadmit.kinds.catalog import Catalog, Resource
+from kadmit.kinds.crd import CustomKind
+from kadmit.kinds.decoding import Decoded
+from kadmit.patch.shapes import Shape
+from kadmit.patch.strategic import PatchMeta
+
+Json: TypeAlias = dict[str, Any]
+
+
+class Known:
+    """Built-in kinds, and those of these CustomResourceDefinitions."""
+
+    __slots__ = ("_equivalents", "catalog", "custom")
+
+    def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
+        listed = list(definitions)
+        self.catalog: Catalog = catalog.builtin().with_crds(listed)
+        self.custom: dict[tuple[str, str, str], CustomKind] = {}
+        self._equivalents: dict[tuple[GroupVersionResource, str], list[tuple[GroupVersionResource, GroupVersionKind]]] = {}
+        for definition in listed:
+            for kind in crd.custom_kinds(definition).values():
+                found = self.catalog.resource(*kind.resource.gvr)
+                if found is None or found.custom:
+                    self.custom[kind.resource.gvk] = kind
+
+    def resource(self, resource: GroupVersionResource) -> Resource | None:
+        return self.catalog.resource(*resource)
+
+    def kind(self, kind: GroupVersionKind) -> Resource | None:
+        return self.catalog.kind(*kind)
+
+    def is_custom(self, kind: GroupVersionKind) -> bool:
+        return kind in self.custom
+
+    def namespaced(self, kind: GroupVersionKind) -> bool | None:
+        found = self.catalog.kind(*kind)
+        return None if found is None else found.namespaced
+
+    def shape(self, kind: GroupVersionKind) -> Shape | None:
+        custom = self.custom.get(kind)
+        if custom is not None:
+            return custom.shape
+        # NB: kube-apiserver knows no merge schema for kinds that are only ever subresources.
+        return shapes.for_kind(kind) if self.catalog.kind(*kind) is not None else None
+
+    def patch_meta(self, kind: GroupVersionKind) -> PatchMeta | None:
+        """How a strategic merge treats the kind; None for custom kinds, which have none."""
+        return None if self.is_custom(kind) else patchmeta.for_kind(kind)
+
+    def equivalents(
+        self, resource: GroupVersionResource, subresource: str
+    ) -> Sequence[tuple[GroupVersionResource, GroupVersionKind]]:
+        key = (resource, subresource)
+        if key not in self._equivalents:
+            self._equivalents[key] = self._find_equivalents(resource, subresource)
+        return self._equivalents[key]
+
+    def _find_equivalents(
+        self, resource: GroupVersionResource, subresource: str
+    ) -> list[tuple[GroupVersionResource, GroupVersionKind]]:
+        found = self.catalog.resource(*resource)
+        if found is None:
+            return []
+        made = []
+        for same in self.catalog.equivalents(found, subresource):
+            kind = same.kind_of(subresource)
+            if kind is not None:
+                made.append((GroupVersionResource(*same.gvr), GroupVersionKind(*kind)))
+        return made
+
+    def decode(self, kind: GroupVersionKind, body: bytes) -> Decoded:
+        """A body as an object of this kind, defaults filled in. Raises DecodeError."""
+        custom = self.custom.get(kind)
+        if custom is not None:
+            return custom.decode(body)
+        decoded = decoding.decode(self._schema(kind), body)
+        return Decoded(defaults.apply(kind, decoded.object), decoded.found)
+
+    def normalise(self, kind: GroupVersionKind, value: Json) -> Decoded:
+        """A value as an object of this kind, defaults filled in. Raises DecodeError."""
+        custom = self.custom.get(kind)
+        if custom is not None:
+            return custom.normalise(value)
+        decoded = decoding.normalise(self._schema(kind), value)
+        return Decoded(defaults.apply(kind, decoded.object), decoded.found)
+
+    def _schema(self, kind: GroupVersionKind) -> schema.Schema:
+        found = schema.for_kind(kind)
+        assert found is not None, kind
+        return found
+
+    def settle(self, kind: GroupVersionKind, changed: Json, before: Json, *, strict: bool) -> Json:
+        """The result of a policy's mutation."""
+        custom = self.custom.get(kind)
+        structure = custom.structure if custom is not None else None
+        return settling.settle(kind, changed, before, strict=strict, custom=structure)
+
+    def settle_patched(self, kind: GroupVersionKind, changed: Json, before: Json) -> Json:
+        """The result of a webhook's JSON patch."""
+        custom = self.custom.get(kind)
+        structure = custom.structure if custom is not None else None
+        return settling.patched(kind, changed, before, strict=False, custom=structure)
+
+    def convert(self, value: Json, kind: GroupVersionKind) -> Json:
+        """An object in another version. Raises UnknownConversion."""
+        return conversion.convert(value, kind)

@@ -1,0 +1,109 @@
+"""Pods before they are looked at: their first status, and selectors that follow their own labels."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from kadmit.cel import quantities
+from kadmit.cel.quantities import Quantity
+from kadmit.kinds.rules import resources
+
+Json: TypeAlias = Any
+Object: TypeAlias = dict[str, Json]
+Part: TypeAlias = Mapping[str, Json]
+
+_COUNTED = ("cpu", "memory")
+_REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def pod(value: Object) -> Object:
+    spec = value.get("spec") or {}
+    status: Object = {"phase": "Pending"}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [dict(_GATED)]
+    status["qosClass"] = quality(spec)
+    made = _with_label_keys(spec, (value.get("metadata") or {}).get("labels") or {})
+    return {**value, "spec": made, "status": status}
+
+
+# ---------------------------------------------------------------- quality of service
+
+
+def quality(spec: Part) -> str:
+    """Guaranteed: everything has its limit and gets it; BestEffort: nothing was asked for; Burstable: all others."""
+    of_pod = spec.get("resources")
+    if of_pod is not None:
+        parts = [of_pod]
+        limited = not of_pod.get("limits") or _is_limited(of_pod)
+    else:
+        members = ("containers", "initContainers")
+        parts = [container.get("resources") or {} for member in members for container in spec.get(member) or ()]
+        limited = all(map(_is_limited, parts))
+    requests, limits = _summed(parts, "requests"), _summed(parts, "limits")
+    if not requests and not limits:
+        return "BestEffort"
+    equal = requests.keys() == limits.keys() and all(quantities.compare(limits[name], requests[name]) == 0 for name in requests)
+    return "Guaranteed" if limited and equal else "Burstable"
+
+
+def _is_limited(part: Part) -> bool:
+    limits = part.get("limits") or {}
+    return all(name in limits and resources.parsed(limits[name]).sign() > 0 for name in _COUNTED)
+
+
+def _summed(parts: list[Part], member: str) -> dict[str, Quantity]:
+    total: dict[str, Quantity] = {}
+    for part in parts:
+        for name in _COUNTED:
+            amount = resources.parsed((part.get(member) or {}).get(name) or "0")
+            if amount.sign() > 0:
+                total[name] = quantities.add(amount, total[name]) or amount if name in total else amount
+    return total
+
+
+# ---------------------------------------------------------------- label keys
+
+
+def _with_label_keys(spec: Part, labels: Mapping[str, str]) -> Object:
+    """Keys that stand for the pod's own labels become requirements of the selector beside them."""
+    made = dict(spec)
+    if spec.get("topologySpreadConstraints"):
+        made["topologySpreadConstraints"] = [_keyed(one, labels) for one in spec["topologySpreadConstraints"]]
+    if spec.get("affinity"):
+        made["affinity"] = {key: _keyed_affinity(key, value, labels) for key, value in spec["affinity"].items()}
+    return made
+
+
+def _keyed_affinity(kind: str, value: Json, labels: Mapping[str, str]) -> Json:
+    if kind == "nodeAffinity" or not value:
+        return value
+    made = dict(value)
+    if value.get(_REQUIRED):
+        made[_REQUIRED] = [_keyed(term, labels) for term in value[_REQUIRED]]
+    if value.get(_PREFERRED):
+        made[_PREFERRED] = [
+            {**one, "podAffinityTerm": _keyed(one.get("podAffinityTerm") or {}, labels)} for one in value[_PREFERRED]
+        ]
+    return made
+
+
+def _keyed(term: Part, labels: Mapping[str, str]) -> Part:
+    selector = term.get("labelSelector")
+    added = list(_requirements(term, labels))
+    if selector is None or not added:
+        return term
+    return {**term, "labelSelector": {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *added]}}
+
+
+def _requirements(term: Part, labels: Mapping[str, str]) -> Iterator[Object]:
+    for member, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in term.get(member) or ():
+            if key in labels:
+                yield {"key": key, "operator": operator, "values": [labels[key]]}

@@ -1,0 +1,150 @@
+"""Bodies of requests: from bytes to an object of the kind that the URL is about, or the answer to a body that does not fit."""
+
+from typing import Any
+
+from kadmit.api import errors, fields, yaml
+from kadmit.api.errors import ApiError
+from kadmit.api.fields import FieldError
+from kadmit.api.gojson import marshal, quoted
+from kadmit.api.meta import GroupVersionKind
+from kadmit.kinds import decoding, fulltext, schema
+from kadmit.kinds.decoding import DecodeError
+from kadmit.kinds.fulltext import SyntaxFault
+from kadmit.matching.attributes import Json
+from kadmit.patch import gojson
+from kadmit.resources.context import IGNORE, STRICT, Context, Target
+
+SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SHOWN = 30  # bytes of an unreadable body that an answer shows
+
+
+def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False) -> Json:
+    """The object in a body, defaults filled in. Raises ApiError; what is unusual is warned of."""
+    repeated: tuple[str, ...] = ()
+    data = body
+    if is_yaml:
+        try:
+            document = yaml.load(body)
+        except yaml.YamlError as e:
+            raise _unrecognized(target, str(e), body) from None
+        repeated = document.repeated
+        data = marshal(document.value).encode() if document.value is not None else b"null"
+    kind = _kind_of(target, data, body)
+    if kind != target.kind:
+        _check_kind(context, target, kind)
+    try:
+        decoded = context.known.decode(target.kind, data if data.strip() != b"null" else b"{}")
+    except DecodeError as e:
+        raise _cannot_be_handled(kind, target, str(e)) from None
+    problems = [*repeated, *decoded.problems]
+    if problems and context.options.field_validation == STRICT:
+        raise _cannot_be_handled(kind, target, f"strict decoding error: {', '.join(problems)}")
+    if context.options.field_validation != IGNORE:
+        for problem in problems:
+            context.record.warn(problem)
+    made = decoded.object
+    return {**made, "apiVersion": str(target.kind.group_version), "kind": target.kind.kind}
+
+
+def _kind_of(target: Target, data: bytes, body: bytes) -> GroupVersionKind:
+    """The kind that a body says it has; what it leaves out is the URL's."""
+    try:
+        group, version, kind = decoding.kind_of(fulltext.loads(data))
+    except SyntaxFault as e:
+        raise _unrecognized(target, f"couldn't get version/kind; json parse error: {e}", body) from None
+    except DecodeError as e:
+        raise _unrecognized(target, str(e), body) from None
+    if not version:
+        group, version = target.kind.group, target.kind.version
+    return GroupVersionKind(group, version, kind or target.kind.kind)
+
+
+def _check_kind(context: Context, target: Target, kind: GroupVersionKind) -> None:
+    """Raises ApiError: a kind that does not exist, another kind, or another version of the right one."""
+    wanted = target.kind
+    if target.resource.custom or context.known.is_custom(wanted):
+        raise _custom_mismatch(target, kind)
+    if not _is_registered(kind):
+        shown = str(kind.group_version)
+        text = f'no kind {quoted(kind.kind)} is registered for version {quoted(shown)} in scheme "{SCHEME}"'
+        raise _cannot_be_handled(kind, target, text)
+    if (kind.group, kind.kind) != (wanted.group, wanted.kind):
+        text = f"converting ({kind.version}.{kind.kind}) to ({_package(wanted.group)}.{wanted.kind}): unknown conversion"
+        raise _cannot_be_handled(kind, target, text)
+    raise version_mismatch(target, kind)
+
+
+# Versions that kube-apiserver still understands but no longer serves.
+_OLD = frozenset(
+    {
+        ("apps", "v1beta1"),
+        ("apps", "v1beta2"),
+        ("extensions", "v1beta1"),
+        ("batch", "v1beta1"),
+        ("policy", "v1beta1"),
+        ("autoscaling", "v2beta1"),
+        ("autoscaling", "v2beta2"),
+        ("networking.k8s.io", "v1beta1"),
+        ("rbac.authorization.k8s.io", "v1beta1"),
+        ("rbac.authorization.k8s.io", "v1alpha1"),
+        ("admissionregistration.k8s.io", "v1beta1"),
+        ("admissionregistration.k8s.io", "v1alpha1"),
+    }
+)
+# What Kubernetes calls its own version of a group: the first word of the group, but for these.
+_PACKAGES = {"": "core", "events.k8s.io": "core", "flowcontrol.apiserver.k8s.io": "flowcontrol"}
+
+
+def _is_registered(kind: GroupVersionKind) -> bool:
+    base = kind.kind.removesuffix("List")
+    known = schema.for_kind(kind) or schema.for_kind((kind.group, kind.version, base))
+    return known is not None or (kind.group, kind.version) in _OLD
+
+
+def _package(group: str) -> str:
+    return _PACKAGES.get(group) or group.split(".")[0]
+
+
+def version_mismatch(target: Target, kind: GroupVersionKind) -> ApiError:
+    text = "does not match the expected API version"
+    return errors.bad_request(f"the API version in the data ({kind.group_version}) {text} ({target.kind.group_version})")
+
+
+def _custom_mismatch(target: Target, kind: GroupVersionKind) -> ApiError:
+    wanted = target.kind
+    if kind.kind == wanted.kind and kind.group == wanted.group:
+        return version_mismatch(target, kind)
+    return _cannot_be_handled(
+        kind, target, f"no kind {quoted(kind.kind)} is registered for version {quoted(str(kind.group_version))}"
+    )
+
+
+def _cannot_be_handled(kind: GroupVersionKind, target: Target, cause: str) -> ApiError:
+    text = f"{kind.kind} in version {quoted(kind.version)} cannot be handled as a {target.kind.kind}: {cause}"
+    return errors.bad_request(text)
+
+
+def _unrecognized(target: Target, cause: str, body: bytes) -> ApiError:
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {target.kind.kind}): {cause} ({_summary(body)})"
+    )
+
+
+def _summary(body: bytes) -> str:
+    """The beginning of a body: as text if it looks like JSON, else in hex."""
+    if not body:
+        return "<empty>"
+    if body.lstrip()[:1] == b"{":
+        text = body.decode("utf-8", "replace")
+        return f"{text[:_SHOWN]} ..." if len(text) > _SHOWN else text
+    shown = body[:_SHOWN].hex()
+    return f"{shown} ..." if len(body) > _SHOWN else shown
+
+
+def patch_error(made: Any, cause: str) -> FieldError:
+    """A patched object that is no longer of its kind."""
+    return fields.invalid(fields.path("patch"), marshal(made), cause)
+
+
+def not_an_object(value: Any) -> str:
+    return str(gojson.mismatch(value, "map[string]interface {}"))

@@ -1,0 +1,50 @@
+"""Managed fields for the kinds of a server: which shapes and versions structured merge may ask for."""
+
+from typing import Any
+
+from kadmit.api.meta import GroupVersionKind, parse_api_version
+from kadmit.kinds import blanks
+from kadmit.kinds.known import Known
+from kadmit.matching.attributes import Json
+from kadmit.patch import managedfields
+from kadmit.patch.managedfields import Scope
+from kadmit.patch.ownership import MissingVersion
+from kadmit.patch.shapes import Shape
+from kadmit.resources.context import Context, Target
+
+
+def scope(known: Known, target: Target) -> Scope:
+    """Where a request's fields are owned."""
+    kind = target.kind
+
+    def in_version(api_version: str) -> GroupVersionKind:
+        group_version = parse_api_version(api_version)
+        wanted = GroupVersionKind(group_version.group, group_version.version, kind.kind)
+        if known.kind(wanted) is None and wanted != kind:
+            raise MissingVersion(api_version)
+        return wanted
+
+    def shape(api_version: str) -> Shape:
+        found = known.shape(in_version(api_version))
+        if found is None:
+            raise MissingVersion(api_version)
+        return found
+
+    def convert(value: dict[str, Any], api_version: str) -> dict[str, Any]:
+        return known.convert(value, in_version(api_version))
+
+    return Scope(
+        api_version=str(kind.group_version),
+        kind=kind.kind,
+        shape=shape,
+        convert=convert,
+        blank=blanks.blank(kind),
+        subresource=target.subresource,
+        resets=blanks.resets(target.resource.gvk, target.subresource),
+    )
+
+
+def own(context: Context, target: Target, live: Json | None, new: Json) -> Json:
+    """The new object with its managed fields, as a create, update or patch leaves them."""
+    where = scope(context.known, target)
+    return managedfields.update(where, live, new, manager=context.options.manager, now=context.given.now)

@@ -1,0 +1,152 @@
+"""Where kinds differ in how they are written: preparation, validation, and which part a subresource may change."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kadmit.api import errors, registration
+from kadmit.api.errors import ApiError, Details, Status
+from kadmit.api.fields import FieldError
+from kadmit.api.meta import GroupKind
+from kadmit.kinds import rules, strategy
+from kadmit.kinds.rules.context import Context as RuleContext
+from kadmit.matching.attributes import Json
+from kadmit.patch.errors import PatchError
+from kadmit.resources.context import Context, Target, metadata_of
+from kadmit.validation import authorization, validate_status_update
+from kadmit.validation import validate_create as validate_registration
+from kadmit.validation import validate_update as validate_registration_update
+from kadmit.validation import warnings as registration_warnings
+
+
+def resource_version_set() -> ApiError:
+    """NB: an error of the store, which kube-apiserver answers without a reason."""
+    return ApiError(Status(500, "", "resourceVersion should not be set on objects to be created"))
+
+
+def resource_as_kind(target: Target) -> GroupKind:
+    """NB: some refusals name the resource where others name the kind."""
+    return GroupKind(target.resource.group, target.resource.plural)
+
+
+# Kinds that must be updated with the version that the client has seen.
+_CONDITIONAL = frozenset(
+    {
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "coordination.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
+        "policy",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+
+
+def allows_unconditional_update(target: Target) -> bool:
+    return not target.resource.custom and target.resource.group not in _CONDITIONAL
+
+
+def _is_registration(target: Target) -> bool:
+    return registration.is_registration(target.kind)
+
+
+# ---------------------------------------------------------------- preparation
+
+
+def prepare_for_create(target: Target, new: Json) -> Json:
+    if _is_registration(target):
+        return registration.as_created(registration.with_defaults(target.kind, new))
+    return strategy.prepare_for_create(target.kind, new)
+
+
+def prepare_for_update(target: Target, new: Json, old: Json) -> Json:
+    if _is_registration(target):
+        if target.subresource == "status":
+            return registration.with_status_updated(new, old)
+        return registration.as_updated(registration.with_defaults(target.kind, new), old)
+    return strategy.prepare_for_update(target.kind, new, old, subresource=target.subresource)
+
+
+def as_seen_by(target: Target, live: Json) -> Json:
+    """The stored object as an endpoint shows it. Status shows the whole object."""
+    return live
+
+
+def merged_for_subresource(target: Target, new: Json, live: Json) -> Json:
+    """What a write to an endpoint makes of the whole object."""
+    return new
+
+
+# ---------------------------------------------------------------- validation
+
+
+def validate_create(context: Context, target: Target, new: Json) -> None:
+    """Raises ApiError with everything that is wrong with a new object."""
+    if _is_registration(target):
+        found = validate_registration(target.kind, new) or _unauthorized(context, new, None)
+        _refuse(target, new, found)
+        _warn(context, registration_warnings(new))
+        return
+    custom = context.known.custom.get(target.kind)
+    if custom is not None:
+        _refuse(target, new, rules.validate_custom_create(custom, new))
+        return
+    _refuse(target, new, rules.validate_create(target.kind, new, RuleContext()))
+    _warn(context, rules.warnings_on_create(target.kind, new))
+
+
+def validate_update(context: Context, target: Target, new: Json, old: Json) -> None:
+    """Raises ApiError with everything that is wrong with a changed object."""
+    if _is_registration(target):
+        if target.subresource == "status":
+            _refuse(target, new, validate_status_update(target.kind, new, old))
+            return
+        found = validate_registration_update(target.kind, new, old) or _unauthorized(context, new, old)
+        _refuse(target, new, found)
+        _warn(context, registration_warnings(new))
+        return
+    custom = context.known.custom.get(target.kind)
+    if custom is not None:
+        _refuse(target, new, rules.validate_custom_update(custom, new, old, subresource=target.subresource))
+        return
+    _refuse(target, new, rules.validate_update(target.kind, new, old, RuleContext(subresource=target.subresource)))
+    _warn(context, rules.warnings_on_update(target.kind, new, old))
+
+
+def _unauthorized(context: Context, new: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
+    """May the user refer to these params at all?"""
+    who = context.world.authorizer
+    if who is None:
+        return []
+    return authorization.authorize(context.user, new, old, authorizer=who, registry=context.world)
+
+
+def _refuse(target: Target, new: Json, found: list[FieldError]) -> None:
+    if found:
+        raise errors.invalid(target.group_kind, metadata_of(new).get("name") or "", found)
+
+
+def _warn(context: Context, texts: list[str]) -> None:
+    for text in texts:
+        context.record.warn(text)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def patch_refused(target: Target, error: PatchError, reason: str) -> ApiError:
+    """A patch that does not fit the object."""
+    return ApiError(Status(422, reason, str(error), Details()))
+
+
+def apply_failed(target: Target, cause: str) -> ApiError:
+    """An apply whose configuration does not fit its kind. NB: kube-apiserver gives it no reason and no code of its own."""
+    where = f"{target.namespace}/{target.name}" if target.namespace else f"/{target.name}"
+    kind = f"{target.kind.group_version}, Kind={target.kind.kind}"
+    return ApiError(Status(500, "", f"failed to create typed patch object ({where}; {kind}): {cause}"))
+
+
+def without_reason(error: ApiError) -> ApiError:
+    return ApiError(replace(error.status, reason=""))

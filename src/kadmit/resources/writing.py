@@ -1,0 +1,138 @@
+"""Creates and updates, once the new object is there: own, mutate, prepare, validate, and validate again by policy.
+
+The order is the API server's and shows in answers: an invalid object has been through the mutating half, and a stale one too;
+a name is generated after mutation and before validation.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from kadmit.admission import chain
+from kadmit.admission.answers import Answer
+from kadmit.admission.webhooks import Call
+from kadmit.api import errors, fields
+from kadmit.kinds import metadata
+from kadmit.matching.attributes import CREATE, UPDATE, Attributes, Json
+from kadmit.patch import managedfields
+from kadmit.resources import checks, ownership, strategies
+from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
+
+Calls = Generator[Sequence[Call], Sequence[Answer], Written]
+
+MAX_GENERATED = 63 - 5
+
+
+def create(context: Context, target: Target, new: Json) -> Calls:
+    """Create an object from a decoded and defaulted body. Raises ApiError."""
+    if metadata_of(new).get("resourceVersion"):
+        raise strategies.resource_version_set()
+    cleared = metadata.cleared_on_create(metadata_of(new), namespaced=target.resource.namespaced)
+    fresh = checks.in_namespace(target, {**new, "metadata": cleared})
+    owned = ownership.own(context, target, None, fresh)
+    return (yield from _create(context, target, owned))
+
+
+def create_applied(context: Context, target: Target, applied: Json) -> Calls:
+    """Create an object that an apply has made, managed fields and all."""
+    return (yield from _create(context, target, applied))
+
+
+def _create(context: Context, target: Target, new: Json) -> Calls:
+    attributes = _attributes(context, target, CREATE, new, None, name=metadata_of(new).get("name") or "")
+    mutated = yield from _mutate(context, attributes)
+    filled = _filled(context, target, mutated)
+    prepared = strategies.prepare_for_create(target, filled)
+    strategies.validate_create(context, target, prepared)
+    name = metadata_of(prepared).get("name") or ""
+    after = _attributes(context, target, CREATE, prepared, None, name=name)
+    yield from _validate(context, after)
+    return Written(prepared, created=True)
+
+
+def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
+    """Replace an object with a decoded and defaulted body. Raises ApiError."""
+    placed = checks.in_namespace(target, new)
+    checks.has_name(target, placed)
+    owned = ownership.own(context, target, live, strategies.merged_for_subresource(target, placed, live))
+    return (yield from finish_update(context, target, live, owned))
+
+
+def finish_update(context: Context, target: Target, live: Json, new: Json) -> Calls:
+    """The rest of an update or patch, after the new object has its managed fields."""
+    attributes = _attributes(context, target, UPDATE, new, live, name=target.name)
+    mutated = yield from _mutate(context, attributes)
+    current = _with_version(target, mutated, live)
+    kept = metadata.kept_on_update(metadata_of(current), metadata_of(live), namespaced=target.resource.namespaced)
+    kept["generation"] = metadata_of(live).get("generation")
+    prepared = strategies.prepare_for_update(target, _without_nulls({**current, "metadata": kept}), live)
+    strategies.validate_update(context, target, prepared, live)
+    settled = _keep_times(prepared, live)
+    yield from _validate(context, _attributes(context, target, UPDATE, settled, live, name=target.name))
+    return Written(settled)
+
+
+def _without_nulls(value: Json) -> Json:
+    return {**value, "metadata": {k: v for k, v in metadata_of(value).items() if v is not None}}
+
+
+def _keep_times(new: Json, live: Json) -> Json:
+    """An update that changes nothing but times of managed fields keeps the old times, and so changes nothing."""
+    return managedfields.keep_times(new, live)
+
+
+def _with_version(target: Target, new: Json, live: Json) -> Json:
+    """Optimistic locking: the version that the client knows must be the stored one. Raises ApiError."""
+    stored = metadata_of(live).get("resourceVersion")
+    given = metadata_of(new).get("resourceVersion") or ""
+    if not given or given == "0":
+        if not strategies.allows_unconditional_update(target):
+            at = fields.path("metadata", "resourceVersion")
+            kind = strategies.resource_as_kind(target)
+            raise errors.invalid(kind, target.name, [fields.invalid(at, 0, "must be specified for an update")])
+        return with_metadata(new, resourceVersion=stored)
+    if given != stored:
+        raise checks.conflict(target)
+    return new
+
+
+def _filled(context: Context, target: Target, new: Json) -> Json:
+    """A new object with what only the server writes: uid, time, and the rest of a generated name."""
+    made: dict[str, Any] = dict(metadata_of(new))
+    if not made.get("name") and made.get("generateName"):
+        made["name"] = made["generateName"][:MAX_GENERATED] + context.given.suffix
+    made["uid"] = context.given.uid
+    made["creationTimestamp"] = context.given.now
+    return checks.in_namespace(target, {**new, "metadata": made})
+
+
+def _attributes(context: Context, target: Target, operation: str, new: Json | None, old: Json | None, *, name: str) -> Attributes:
+    namespace = target.namespace
+    if target.resource.gvr == ("", "v1", "namespaces") and not namespace:
+        namespace = name
+    return Attributes(
+        kind=target.kind,
+        resource=target.gvr,
+        operation=operation,
+        name=name,
+        namespace=namespace,
+        subresource=target.subresource,
+        object=new,
+        old_object=old,
+        options=context.options.raw or None,
+        dry_run=context.options.dry_run,
+        user=context.user,
+    )
+
+
+def _mutate(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], Json]:
+    if not context.mutating:
+        assert attributes.object is not None
+        return attributes.object
+    after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
+    assert after.object is not None
+    return after.object
+
+
+def _validate(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], None]:
+    if context.validating:
+        yield from chain.validate(context.snapshot, attributes, context.world, context.record)
