@@ -15,12 +15,11 @@ from typing import Any
 
 from tests.conformance import replay
 
-from kadmit.access import bootstrap, rbac
+from kadmit.access import attributes, bootstrap
 from kadmit.admission import outcome, replies
 from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionResource
 from kadmit.authoring.cluster import Cluster, Request
@@ -29,6 +28,7 @@ from kadmit.matching.attributes import Json
 from kadmit.resources import patching
 from kadmit.resources.context import Options, Target
 from kadmit.resources.deleting import DeleteOptions
+from kadmit.resources.verbs import Answered
 
 USERS = {
     "admin": User("admin", "admin-uid", ("system:masters", "system:authenticated")),
@@ -36,7 +36,6 @@ USERS = {
     "bob": User("bob", "bob-uid", ("operators", "auditors", "system:authenticated")),
 }
 TOKENS = {name: f"{name}-token" for name in USERS}
-RBAC = "rbac.authorization.k8s.io"
 
 
 class NeedsHttp(Exception):
@@ -89,7 +88,11 @@ class Hooks:
             response.setdefault("patchType", "JSONPatch")
             if response["patchType"] is None:
                 del response["patchType"]
-        made = {"apiVersion": answer.get("version", review["apiVersion"]), "kind": answer.get("kind", "AdmissionReview"), "response": response}
+        made = {
+            "apiVersion": answer.get("version", review["apiVersion"]),
+            "kind": answer.get("kind", "AdmissionReview"),
+            "response": response,
+        }
         return replies.read(call, uid, status=200, content_type="application/json", body=json.dumps(made).encode())
 
 
@@ -120,7 +123,13 @@ class Server(replay.Server):  # type: ignore[misc]  # replay is kept as it was r
             self.cluster.put(value)
         self.audit_log = "in process"
         for name in ("default", "kube-system"):
-            self.cluster.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}})
+            self.cluster.put(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Namespace",
+                    "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+                }
+            )
 
     # ------------------------------------------------------------ what replay asks
 
@@ -205,36 +214,39 @@ class Server(replay.Server):  # type: ignore[misc]  # replay is kept as it was r
         self, method: str, path: str, query: dict[str, str], body: bytes, content_type: str, user: User, record: Record
     ) -> tuple[int, Any]:
         target = self._target(path)
-        if target.subresource:
-            raise NeedsHttp("subresources")
-        self._lives(target, method)
-        self.cluster.authorizer = self._authorizer()
+        self.cluster.authorizer = authorizer = self.cluster.state.rbac
+        info = attributes.request_info(method, path)
+        asked = attributes.attributes_of(info, user)
+        if not authorizer.check(asked).is_allowed:
+            raise attributes.forbidden(asked)
         if method == "GET":
             return self._get(target, query)
-        request = Request(user, _options(method, target, query, content_type), record)
+        sent = json.loads(body) if method == "DELETE" and body else {}
+        request = Request(user, _options(method, query, sent), record)
         is_yaml = content_type.startswith("application/yaml")
+        answered = self._write(method, target, query, body, content_type, request, is_yaml=is_yaml)
+        return answered.code, answered.object
+
+    def _write(
+        self,
+        method: str,
+        target: Target,
+        query: dict[str, str],
+        body: bytes,
+        content_type: str,
+        request: Request,
+        *,
+        is_yaml: bool,
+    ) -> Answered:
         if method == "POST":
-            return 201, self.cluster.create(target, body, request, is_yaml=is_yaml)
+            return self.cluster.create(target, body, request, is_yaml=is_yaml)
         if method == "PUT":
-            return 200, self.cluster.update(target, body, request, is_yaml=is_yaml)
+            return self.cluster.update(target, body, request, is_yaml=is_yaml)
         if method == "PATCH":
-            made, created = self.cluster.patch(target, body, content_type, request)
-            return (201 if created else 200), made
+            return self.cluster.patch(target, body, content_type, request)
         if method == "DELETE" and target.name:
             return self._delete(target, query, body, request)
         raise NeedsHttp(method)
-
-    def _lives(self, target: Target, method: str) -> None:
-        """NamespaceLifecycle, as far as these conversations meet it."""
-        if method != "POST" or not target.resource.namespaced:
-            return
-        namespace = self.cluster.world.namespace(target.namespace)
-        if namespace is None:
-            raise errors.not_found(Target(self.cluster.known.catalog.resource("", "v1", "namespaces")).group_resource, target.namespace)  # type: ignore[arg-type]
-
-    def _authorizer(self) -> rbac.Rbac:
-        values = [o for k, o in self.cluster.objects.items() if k[0] == RBAC]
-        return rbac.Rbac.build(values)
 
     def _get(self, target: Target, query: dict[str, str]) -> tuple[int, Any]:
         if query:
@@ -243,7 +255,7 @@ class Server(replay.Server):  # type: ignore[misc]  # replay is kept as it was r
             return 200, self.cluster.find(target)
         raise NeedsHttp("lists")
 
-    def _delete(self, target: Target, query: dict[str, str], body: bytes, request: Request) -> tuple[int, Any]:
+    def _delete(self, target: Target, query: dict[str, str], body: bytes, request: Request) -> Answered:
         sent = json.loads(body) if body else {}
         preconditions = sent.get("preconditions") or {}
         grace = query.get("gracePeriodSeconds", sent.get("gracePeriodSeconds"))
@@ -253,14 +265,7 @@ class Server(replay.Server):  # type: ignore[misc]  # replay is kept as it was r
             uid=preconditions.get("uid") or "",
             resource_version=preconditions.get("resourceVersion") or "",
         )
-        before = self.cluster.find(target)
-        after = self.cluster.delete(target, options, request)
-        if after is before or after == before:
-            details = {"name": target.name, "kind": target.resource.plural, "uid": before["metadata"]["uid"]}
-            if target.resource.group:
-                details["group"] = target.resource.group
-            return 200, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return 200, after
+        return self.cluster.delete(target, options, request)
 
 
 def _text(value: Any) -> str:
@@ -270,8 +275,16 @@ def _text(value: Any) -> str:
 _KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
-def _options(method: str, target: Target, query: dict[str, str], content_type: str) -> Options:
-    raw: Json = {"kind": _KINDS[method], "apiVersion": "meta.k8s.io/v1"}
+def _options(method: str, query: dict[str, str], sent: Json) -> Options:
+    raw: Json = {
+        "kind": _KINDS[method],
+        "apiVersion": "meta.k8s.io/v1",
+        **{k: v for k, v in sent.items() if k not in ("kind", "apiVersion")},
+    }
+    if "gracePeriodSeconds" in query:
+        raw["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
+    if "propagationPolicy" in query:
+        raw["propagationPolicy"] = query["propagationPolicy"]
     if "dryRun" in query:
         raw["dryRun"] = [query["dryRun"]]
     if "fieldManager" in query:
@@ -282,7 +295,7 @@ def _options(method: str, target: Target, query: dict[str, str], content_type: s
     if set(query) - known:
         raise NeedsHttp(f"query {sorted(set(query) - known)}")
     return Options(
-        dry_run="dryRun" in query,
+        dry_run="dryRun" in raw,
         manager=query.get("fieldManager", "unknown"),
         field_validation=query.get("fieldValidation", "Warn"),
         force=query.get("force") == "true",

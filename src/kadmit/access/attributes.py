@@ -127,11 +127,16 @@ def query_values(text: str) -> dict[str, list[str]]:
     """A query as Go reads it: a pair that cannot be read is left out, and so is one with a semicolon."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
-        if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
+        if not pair or ";" in pair or has_bad_escape(pair):
             continue
         key, _, value = pair.partition("=")
         found.setdefault(_unescaped(key), []).append(_unescaped(value))
     return found
+
+
+def has_bad_escape(text: str) -> bool:
+    """Whether there is a percent sign without two hexadecimal digits after it."""
+    return _BAD_ESCAPE.search(text) is not None
 
 
 def _unescaped(text: str) -> str:

@@ -67,7 +67,7 @@ def _role_refusal(rbac: Rbac, user: User, new: Json, *, old: Json | None, name: 
     )
     if rbac.check(escalate).is_allowed or _only_for_deletion(new, old):
         return None
-    cause = _excess(rbac, user, namespace, compile_rules(new.get("rules")))
+    cause = _excess(rbac, user, new, namespace, compile_rules(new.get("rules")))
     if cause is None and new["kind"] == CLUSTER_ROLE and (_aggregates(new) or _aggregates(old)):
         cause = _aggregation_refusal(rbac, user)
     return None if cause is None else _forbidden(new, cause)
@@ -91,10 +91,10 @@ def _binding_refusal(rbac: Rbac, user: User, new: Json, *, old: Json | None, nam
     role = compile_role_ref(new.get("roleRef"))
     if _only_for_deletion(new, old) or _may_bind(rbac, user, role, namespace):
         return None
-    rules = rbac.rules_of(role, namespace)
+    rules = rbac.rules_of(role, namespace, reported_as=_RESOURCES[new["kind"]])
     if isinstance(rules, ApiError):
         return rules
-    cause = _excess(rbac, user, namespace, rules.rules)
+    cause = _excess(rbac, user, new, namespace, rules.rules)
     return None if cause is None else _forbidden(new, cause)
 
 
@@ -118,9 +118,9 @@ def _may_bind(rbac: Rbac, user: User, role: RoleRef, namespace: str) -> bool:
 # ---------------------------------------------------------------- both
 
 
-def _excess(rbac: Rbac, user: User, namespace: str, wanted: Sequence[PolicyRule]) -> str | None:
+def _excess(rbac: Rbac, user: User, new: Json, namespace: str, wanted: Sequence[PolicyRule]) -> str | None:
     """What would be granted beyond what the user holds."""
-    found = rbac.rules_for(user, namespace)
+    found = rbac.rules_for(user, namespace, reported_as=_RESOURCES[new["kind"]])
     try:
         missing = uncovered(Rules.of(found.rules), wanted)
     except TooManyRules as too_many:

@@ -222,27 +222,28 @@ class Rbac:
                 return Decision(True, f"RBAC: allowed by {grant}")
         return Decision(False, f"RBAC: {fields.aggregate(missing)}" if missing else "")
 
-    def rules_for(self, user: User, namespace: str) -> "Found":
+    def rules_for(self, user: User, namespace: str, *, reported_as: str = "") -> "Found":
         """All that a user may do in a namespace (or, with none, cluster-wide), and which roles are missing."""
         rules: list[PolicyRule] = []
         missing: list[str] = []
         for grant in self.grants(user, namespace):
-            held = self.rules_of(grant.binding.role, grant.binding.namespace)
+            held = self.rules_of(grant.binding.role, grant.binding.namespace, reported_as=reported_as)
             if isinstance(held, ApiError):
                 missing.append(str(held))
             else:
                 rules += held.rules
         return Found(tuple(rules), fields.aggregate(missing) if missing else None)
 
-    def rules_of(self, role: RoleRef, namespace: str) -> Rules | ApiError:
-        """What a binding (in this namespace) refers to."""
+    def rules_of(self, role: RoleRef, namespace: str, *, reported_as: str = "") -> Rules | ApiError:
+        """What a binding (in this namespace) refers to. NB: while an object is written, Kubernetes reports that a role is
+        missing with the resource that is written, such as rolebindings."""
         if role.kind == ROLE:
             found = self.roles.get(namespace, {}).get(role.name)
         elif role.kind == CLUSTER_ROLE:
             found = self.resolved.get(role.name)
         else:
             return ApiError(Status(500, "", f"unsupported role reference kind: {quoted(role.kind)}"))
-        return found if found is not None else errors.not_found(GroupResource(GROUP, role.kind.lower()), role.name)
+        return found if found is not None else errors.not_found(GroupResource(GROUP, reported_as or role.kind.lower()), role.name)
 
     def grants(self, user: User, namespace: str) -> Iterator[Grant]:
         yield from self._scope(CLUSTER).grants(user)

@@ -4,7 +4,6 @@ An answer is what came over the wire, or why nothing came. Reading it follows Ku
 decoding, because their texts end up in front of users.
 """
 
-import binascii
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,6 +115,7 @@ def denial(name: str, result: Mapping[str, Any] | None) -> Status:
         message=text,
         details=_details(given.get("details")),
         metadata=dict(given.get("metadata") or {}),
+        status=given["status"] if given.get("status") not in (None, "", "Success") else "Failure",
     )
 
 
@@ -134,15 +134,7 @@ def _details(raw: Mapping[str, Any] | None) -> Details | None:
 
 
 def patch_text(operations: Any) -> str:
-    """Patch operations as the audit log shows them: keys sorted, HTML characters escaped."""
-    text = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS).decode()
+    """Patch operations as the audit log shows them: their own keys sorted, HTML characters escaped."""
+    listed = [{k: o[k] for k in sorted(o)} if isinstance(o, dict) else o for o in operations]
+    text = orjson.dumps(listed).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def decodable(text: str) -> bool:
-    """Whether base64 text can be read at all."""
-    try:
-        b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True

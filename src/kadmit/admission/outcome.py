@@ -5,7 +5,10 @@ Nobody logs, counts or writes a header while deciding; whoever drives the chain 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+from kadmit.cel.library import names
 
 TRUNCATE_AT, TRUNCATE_TO = 4 * 1024, 256
 
@@ -43,8 +46,8 @@ class Record:
             self.warnings.append(text)
 
     def annotate(self, key: str, value: str, *, request_level: bool = False) -> None:
-        """An audit annotation. NB: the first value of a key stays."""
-        if key not in self.annotations:
+        """An audit annotation. The first value of a key stays; a key that is no qualified name is dropped."""
+        if key not in self.annotations and is_annotation_key(key):
             self.annotations[key] = value
             if request_level:
                 self.request_annotations.add(key)
@@ -55,6 +58,11 @@ class Record:
     def happened(self, what: str, name: str = "", binding: str = "", **about: Any) -> None:
         if self.events is not None:
             self.events.append(Event(what, name, binding, about))
+
+
+@lru_cache(maxsize=1024)
+def is_annotation_key(key: str) -> bool:
+    return key.count("/") == 1 and not names.label_key(key)
 
 
 def warning_headers(warnings: list[str]) -> list[str]:

@@ -16,6 +16,7 @@ from kadmit.kinds.fulltext import SyntaxFault
 
 SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
 _GROUP = "admission.k8s.io"
+_SHOWN = 2048  # bytes of an error page that reach the user
 _SERVER_ERRORS = {
     401: "the server has asked for the client to provide credentials",
     404: "the server could not find the requested resource",
@@ -37,7 +38,7 @@ def failed(reason: str, code: int = 503) -> Answer:
 def read(call: Call, uid: str, *, status: int, content_type: str, body: bytes) -> Answer:
     """The answer that a reply holds."""
     if not 200 <= status <= 206:
-        return _error(status, body)
+        return _error(status, content_type, body)
     broken = _content_type_error(content_type)
     if broken is not None:
         return failed(f"Internal error occurred: {broken}", 500)
@@ -50,11 +51,12 @@ def read(call: Call, uid: str, *, status: int, content_type: str, body: bytes) -
     return Answer(uid=uid, review=review)
 
 
-def _error(status: int, body: bytes) -> Answer:
+def _error(status: int, content_type: str, body: bytes) -> Answer:
     told = _status_object(body)
     if told is not None:
         return failed(str(told.get("message") or "unknown"), int(told.get("code") or status))
-    text = body.decode("utf-8", "replace").strip() or "unknown"
+    is_text = content_type.startswith("text/")
+    text = body[:_SHOWN].decode("utf-8", "replace").strip() if is_text and body.strip() else "unknown"
     if status in _SERVER_ERRORS:
         return failed(_SERVER_ERRORS[status], status)
     if status == 403:
@@ -91,7 +93,7 @@ def _content_type_error(content_type: str) -> str | None:
 
 def _review(call: Call, body: bytes) -> dict[str, Any]:
     """An AdmissionReview of the version that was asked for. Raises DecodeError and SyntaxFault."""
-    value = _parsed(body)
+    value = _parsed(body) or {}
     group, version, kind = decoding.kind_of(value)
     wanted = (_GROUP, call.version, "AdmissionReview")
     named = (group, version or call.version, kind or "AdmissionReview") if version else (_GROUP, call.version, kind or wanted[2])

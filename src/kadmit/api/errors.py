@@ -51,9 +51,10 @@ class Status:
     message: str
     details: Details | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    status: str = "Failure"
 
     def as_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
+        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": self.status}
         if self.message:
             made["message"] = self.message
         if self.reason:

@@ -4,33 +4,27 @@ Commands and tests fill it from files and send it requests; it answers as the AP
 is given as `ask`. A written policy counts for the very next request.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from kadmit.admission.answers import Answer
-from kadmit.admission.chain import drive
 from kadmit.admission.outcome import Record
-from kadmit.admission.snapshot import EMPTY, Configuration, Snapshot, build
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors, registration
+from kadmit.api import errors
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.library.authorizer import Authorizer, User
-from kadmit.kinds.catalog import Resource
 from kadmit.kinds.known import Known
-from kadmit.matching.attributes import Json, labels_of
-from kadmit.matching.selectors import Selector
-from kadmit.resources import bodies, deleting, patching, writing
-from kadmit.resources.context import Context, Given, Options, Target, Written, metadata_of, with_metadata
+from kadmit.matching.attributes import Json
+from kadmit.resources import verbs
+from kadmit.resources.context import Context, Given, Options, Target, metadata_of, with_metadata
 from kadmit.resources.deleting import DeleteOptions
+from kadmit.resources.state import State
+from kadmit.resources.verbs import Answered, Put, Verb
 
-T = TypeVar("T")
 Ask = Callable[[Sequence[Call]], Sequence[Answer]]
-Key = tuple[str, str, str, str]  # group, plural, namespace, name
 
 ADMIN = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
-CRDS = ("apiextensions.k8s.io", "customresourcedefinitions")
-REGISTRATION = registration.GROUP
 
 
 def nobody_answers(calls: Sequence[Call]) -> Sequence[Answer]:
@@ -47,86 +41,24 @@ class Request:
     record: Record = field(default_factory=Record)
 
 
-class World:
-    """What policies may ask of the cluster."""
-
-    __slots__ = ("_cluster", "authorizer")
-
-    def __init__(self, cluster: "Cluster", authorizer: Authorizer | None) -> None:
-        self._cluster = cluster
-        self.authorizer = authorizer
-
-    def __getattr__(self, name: str) -> Any:
-        """Whatever is known of kinds (`shape`, `settle`, `convert`, …) is known of this cluster's."""
-        return getattr(self._cluster.known, name)
-
-    def namespace(self, name: str) -> Json | None:
-        return self._cluster.objects.get(("", "namespaces", "", name))
-
-    def param(self, kind: GroupVersionKind, namespace: str, name: str) -> Json | None:
-        resource = self._cluster.known.kind(kind)
-        if resource is None:
-            return None
-        found = self._cluster.objects.get((resource.group, resource.plural, namespace if resource.namespaced else "", name))
-        return None if found is None else self._cluster.known.convert(found, kind)
-
-    def params(self, kind: GroupVersionKind, namespace: str, selector: Selector) -> Sequence[Json]:
-        resource = self._cluster.known.kind(kind)
-        if resource is None:
-            return ()
-        found = self._cluster.all_of(resource, namespace if resource.namespaced else None)
-        return [self._cluster.known.convert(o, kind) for o in found if selector.matches(labels_of(o) or {})]
-
-    def resource(self, kind: GroupVersionKind) -> str | None:
-        found = self._cluster.known.kind(kind)
-        return None if found is None else found.plural
-
-    def policy(self, kind: str, name: str) -> Json | None:
-        plural = "mutatingadmissionpolicies" if kind.startswith("Mutating") else "validatingadmissionpolicies"
-        return self._cluster.objects.get((REGISTRATION, plural, "", name))
-
-
 class Cluster:
-    """All objects, and what follows from them."""
+    """Requests in, answers out. Its state is its store: every write counts at once."""
 
     def __init__(self, *, ask: Ask = nobody_answers, given: Callable[[], Given] | None = None) -> None:
-        self.objects: dict[Key, Json] = {}
-        self.known = Known()
-        self.snapshot: Snapshot = EMPTY
-        self.revision = 0
+        self.state = State()
         self.ask = ask
-        self.authorizer: Authorizer | None = None
+        self.authorizer: Authorizer | None = self.state.rbac
         self._given = given or self._made_up
         self._count = 0
+
+    @property
+    def known(self) -> Known:
+        return self.state.known
 
     def _made_up(self) -> Given:
         """Uids and names that only need to differ; a moment that only needs to be one."""
         self._count += 1
         return Given("2026-01-01T00:00:00Z", f"00000000-0000-4000-8000-{self._count:012d}", f"{self._count:05d}"[-5:])
-
-    @property
-    def world(self) -> World:
-        return World(self, self.authorizer)
-
-    # ------------------------------------------------------------ looking
-
-    def all_of(self, resource: Resource, namespace: str | None = None) -> list[Json]:
-        """Objects of a resource, by namespace and name."""
-        keys = [
-            k for k in self.objects if k[:2] == (resource.group, resource.plural) and (namespace is None or k[2] == namespace)
-        ]
-        return [self.objects[k] for k in sorted(keys)]
-
-    def _key(self, target: Target, name: str = "") -> Key:
-        namespace = target.namespace if target.resource.namespaced else ""
-        return target.resource.group, target.resource.plural, namespace, name or target.name
-
-    def find(self, target: Target) -> Json:
-        """A stored object in the version of the target. Raises ApiError."""
-        found = self.objects.get(self._key(target))
-        if found is None:
-            raise errors.not_found(target.group_resource, target.name)
-        return self.known.convert(found, GroupVersionKind(*target.resource.gvk))
 
     def target(self, value: Mapping[str, Any]) -> Target:
         """Where an object lives. Raises ApiError for a kind that nobody knows."""
@@ -139,122 +71,54 @@ class Cluster:
         namespace = (metadata.get("namespace") or "default") if resource.namespaced else ""
         return Target(resource, namespace, metadata.get("name") or "")
 
-    # ------------------------------------------------------------ writing
-
     def _context(self, request: Request) -> Context:
-        return Context(self.known, self.world, self.snapshot, request.user, request.options, self._given(), request.record)
+        state = self.state
+        world = state.world(self.authorizer)
+        given = self._given()
+        return Context(state.known, world, state.snapshot, request.user, request.options, given, request.record, state.pool)
 
-    def _run(self, verb: Generator[Sequence[Call], Sequence[Answer], T]) -> T:
-        return drive(verb, self.ask)
+    def _run(self, verb: Verb) -> Answered:
+        """Do what a verb asks for, until it answers. Raises ApiError."""
+        try:
+            effect = next(verb)
+            while True:
+                effect = verb.send(self._put(effect) if isinstance(effect, Put) else self.ask(effect))
+        except StopIteration as end:
+            answered: Answered = end.value
+            return answered
 
-    def create(self, target: Target, body: bytes, request: Request, *, is_yaml: bool = False) -> Json:
+    def _put(self, put: Put) -> int:
+        """NB: nobody else writes here, so what a verb has read is what is there."""
+        revision = self.state.revision + 1
+        value = None if put.value is None else with_metadata(put.value, resourceVersion=str(revision))
+        self.state.apply(put.place, put.name, value, revision)
+        return revision
+
+    # ------------------------------------------------------------ verbs
+
+    def find(self, target: Target) -> Json:
+        """GET. Raises ApiError."""
+        return verbs.find(self.state, target)
+
+    def create(self, target: Target, body: bytes, request: Request, *, is_yaml: bool = False) -> Answered:
         """POST. Raises ApiError."""
-        context = self._context(request)
-        new = bodies.read(context, target, body, is_yaml=is_yaml)
-        return self.create_object(target, new, request, context)
+        return self._run(verbs.create(self._context(request), self.state, target, body, is_yaml=is_yaml))
 
-    def create_object(self, target: Target, new: Json, request: Request, context: Context | None = None) -> Json:
-        """Create an object that is decoded and defaulted already."""
-        written = self._run(writing.create(context or self._context(request), target, new))
-        return self._store_new(target, written, request)
-
-    def _store_new(self, target: Target, written: Written, request: Request) -> Json:
-        name = metadata_of(written.object)["name"]
-        key = self._key(target, name)
-        present = self.objects.get(key)
-        if present is not None:
-            deleting_now = metadata_of(present).get("deletionTimestamp") is not None
-            raise self._exists(target, name, deleting_now=deleting_now)
-        return self._store(key, written.object, request)
-
-    def _exists(self, target: Target, name: str, *, deleting_now: bool) -> errors.ApiError:
-        error = errors.already_exists(target.group_resource, name)
-        return error.with_message(f"object is being deleted: {error}") if deleting_now else error
-
-    def update(self, target: Target, body: bytes, request: Request, *, is_yaml: bool = False) -> Json:
+    def update(self, target: Target, body: bytes, request: Request, *, is_yaml: bool = False) -> Answered:
         """PUT. Raises ApiError."""
-        context = self._context(request)
-        new = bodies.read(context, target, body, is_yaml=is_yaml)
-        written = self._run(writing.update(context, target, self.find(target), new))
-        return self._store(self._key(target), written.object, request)
+        return self._run(verbs.update(self._context(request), self.state, target, body, is_yaml=is_yaml))
 
-    def patch(self, target: Target, body: bytes, patch_type: str, request: Request) -> tuple[Json, bool]:
-        """PATCH; the object, and whether it was created. Raises ApiError."""
-        context = self._context(request)
-        stored = self.objects.get(self._key(target))
-        live = None if stored is None else self.known.convert(stored, GroupVersionKind(*target.resource.gvk))
-        written = self._run(patching.patch(context, target, live, body, patch_type))
-        if written.created:
-            return self._store_new(target, written, request), True
-        return self._store(self._key(target), written.object, request), False
+    def patch(self, target: Target, body: bytes, patch_type: str, request: Request) -> Answered:
+        """PATCH. Raises ApiError."""
+        return self._run(verbs.patch(self._context(request), self.state, target, body, patch_type))
 
-    def delete(self, target: Target, options: DeleteOptions, request: Request, *, name: str | None = None) -> Json:
-        """DELETE; the object as it was, or as it stays. Raises ApiError."""
-        live = self.find(target)
-        deleted = self._run(deleting.delete(self._context(request), target, live, options, name=name))
-        if request.options.dry_run:
-            return deleted.object
-        if deleted.gone:
-            del self.objects[self._key(target)]
-            self._changed(self._key(target))
-            return deleted.object
-        return self._store(self._key(target), deleted.object, request)
-
-    def _store(self, key: Key, value: Json, request: Request) -> Json:
-        if request.options.dry_run:
-            return value
-        stored = self.objects.get(key)
-        if stored is not None and _unversioned(stored) == _unversioned(value):
-            return stored
-        self.revision += 1
-        made = with_metadata(value, resourceVersion=str(self.revision))
-        if stored is not None and metadata_of(made).get("deletionTimestamp") and not metadata_of(made).get("finalizers"):
-            self.objects.pop(key)
-        else:
-            self.objects[key] = made
-        self._changed(key)
-        return made
+    def delete(self, target: Target, options: DeleteOptions, request: Request) -> Answered:
+        """DELETE. Raises ApiError."""
+        return self._run(verbs.delete(self._context(request), self.state, target, options))
 
     def put(self, value: Json) -> None:
         """Place an object as it is: fixtures that nobody judges."""
         target = self.target(value)
-        self.revision += 1
-        placed = with_metadata(value, resourceVersion=str(self.revision))
-        if target.resource.namespaced:
-            placed = with_metadata(placed, namespace=target.namespace)
-        key = self._key(target)
-        self.objects[key] = placed
-        self._changed(key)
-
-    # ------------------------------------------------------------ what follows
-
-    def _changed(self, key: Key) -> None:
-        if key[:2] == CRDS:
-            self.known = Known(self._objects_of(*CRDS))
-        if key[0] == REGISTRATION:
-            self.snapshot = build(self._configuration(), self.snapshot)
-
-    def _objects_of(self, group: str, plural: str) -> list[Json]:
-        return [self.objects[k] for k in sorted(self.objects) if k[:2] == (group, plural)]
-
-    def _configuration(self) -> Configuration:
-        def registered(plural: str) -> list[Json]:
-            return [_as_v1(o) for o in self._objects_of(REGISTRATION, plural)]
-
-        return Configuration(
-            mutating_policies=registered("mutatingadmissionpolicies"),
-            mutating_bindings=registered("mutatingadmissionpolicybindings"),
-            validating_policies=registered("validatingadmissionpolicies"),
-            validating_bindings=registered("validatingadmissionpolicybindings"),
-            mutating_webhooks=registered("mutatingwebhookconfigurations"),
-            validating_webhooks=registered("validatingwebhookconfigurations"),
-        )
-
-
-def _as_v1(value: Json) -> Json:
-    """NB: the same object as long as it is v1 already, so that the snapshot sees what did not change."""
-    return value if value["apiVersion"].endswith("/v1") else registration.convert(value, "v1")
-
-
-def _unversioned(value: Json) -> Json:
-    return with_metadata(value, resourceVersion=None)
+        placed = with_metadata(value, namespace=target.namespace) if target.resource.namespaced else value
+        name = (target.namespace if target.resource.namespaced else "", target.name)
+        self._put(Put((target.resource.group, target.resource.plural), name, placed, None))

@@ -67,6 +67,11 @@ class CustomKind:
         return self._shape
 
     @property
+    def scale(self) -> Mapping[str, Json]:
+        """Where the scale subresource finds its numbers."""
+        return self._scale
+
+    @property
     def structure(self) -> structural.Structure:
         """The schema as pruning and defaulting walk it."""
         return self._parts.structure

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
-from kadmit.kinds import catalog, conversion, crd, decoding, defaults, patchmeta, schema, settling, shapes
+from kadmit.kinds import catalog, conversion, crd, decoding, defaults, hub, patchmeta, schema, settling, shapes
 from kadmit.kinds.catalog import Catalog, Resource
 from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.decoding import Decoded
@@ -85,7 +85,7 @@ class Known:
         if custom is not None:
             return custom.decode(body)
         decoded = decoding.decode(self._schema(kind), body)
-        return Decoded(defaults.apply(kind, decoded.object), decoded.found)
+        return Decoded(hub.through(kind, defaults.apply(kind, decoded.object)), decoded.found)
 
     def normalise(self, kind: GroupVersionKind, value: Json) -> Decoded:
         """A value as an object of this kind, defaults filled in. Raises DecodeError."""
@@ -93,7 +93,12 @@ class Known:
         if custom is not None:
             return custom.normalise(value)
         decoded = decoding.normalise(self._schema(kind), value)
-        return Decoded(defaults.apply(kind, decoded.object), decoded.found)
+        return Decoded(hub.through(kind, defaults.apply(kind, decoded.object)), decoded.found)
+
+    def finished(self, kind: GroupVersionKind, mutated: Json) -> Json:
+        """An object after all its mutations: custom ones lose what their schema does not know."""
+        custom = self.custom.get(kind)
+        return hub.through(kind, mutated) if custom is None else custom.normalise(mutated).object
 
     def _schema(self, kind: GroupVersionKind) -> schema.Schema:
         found = schema.for_kind(kind)

@@ -12,6 +12,7 @@ Object: TypeAlias = dict[str, Json]
 Part: TypeAlias = Mapping[str, Json]
 
 _COUNTED = ("cpu", "memory")
+_OF_REQUEST = ("name", "namespace", "resourceVersion", "uid", "managedFields")
 _REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 _GATED = {
     "type": "PodScheduled",
@@ -31,6 +32,17 @@ def pod(value: Object) -> Object:
     status["qosClass"] = quality(spec)
     made = _with_label_keys(spec, (value.get("metadata") or {}).get("labels") or {})
     return {**value, "spec": made, "status": status}
+
+
+def with_ephemeral_containers(new: Object, old: Object) -> Object:
+    """The old pod, with nothing of the new one but these."""
+    meta = {
+        **(old.get("metadata") or {}),
+        **{key: new["metadata"][key] for key in _OF_REQUEST if key in (new.get("metadata") or {})},
+    }
+    spec = {key: value for key, value in (old.get("spec") or {}).items() if key != "ephemeralContainers"}
+    given = (new.get("spec") or {}).get("ephemeralContainers")
+    return {**old, "metadata": meta, "spec": {**spec, **({"ephemeralContainers": given} if given else {})}}
 
 
 # ---------------------------------------------------------------- quality of service

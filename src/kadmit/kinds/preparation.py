@@ -121,6 +121,14 @@ def changed_secret(new: Object, old: Object) -> Object:
     return {**new, "type": old["type"]} if not new.get("type") and old.get("type") else new
 
 
+def service(value: Object) -> Object:
+    """Traffic inside the cluster is no concern of a name outside. NB: a wrong value stays, to be refused."""
+    spec = value.get("spec") or {}
+    if spec.get("type") != "ExternalName" or spec.get("internalTrafficPolicy") not in ("Cluster", "Local"):
+        return value
+    return {**value, "spec": {key: part for key, part in spec.items() if key != "internalTrafficPolicy"}}
+
+
 def changed_service(new: Object, old: Object) -> Object:
     """What a service of its new type cannot have goes, if its author left it as it was."""
     after, before = dict(new.get("spec") or {}), old.get("spec") or {}
@@ -140,7 +148,7 @@ def changed_service(new: Object, old: Object) -> Object:
     if services.is_external(before) and not services.is_external(after):
         _drop_unchanged(after, before, "externalTrafficPolicy")
     status = new.get("status") if now == "LoadBalancer" else {**(new.get("status") or {}), "loadBalancer": {}}
-    return {**new, "spec": after, "status": status}
+    return service({**new, "spec": after, "status": status})
 
 
 def _node_ports(spec: Mapping[str, Json]) -> list[int]:

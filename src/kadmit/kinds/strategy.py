@@ -49,6 +49,7 @@ _ON_CREATE: Mapping[tuple[str, str], Callable[[Object], Object]] = {
     ("", "PersistentVolume"): preparation.volume,
     ("", "PersistentVolumeClaim"): preparation.claim,
     ("", "Pod"): podpreparation.pod,
+    ("", "Service"): preparation.service,
     ("", "ServiceAccount"): preparation.account,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): preparation.definition,
     ("apps", "DaemonSet"): preparation.daemon_set,
@@ -85,10 +86,13 @@ def prepare_for_update(
         made = _status_update((gvk.group, gvk.kind), new, old)
     elif subresource == "finalize":
         made = _with_status(new, old.get("status"))
+    elif subresource == "ephemeralcontainers":
+        made = podpreparation.with_ephemeral_containers(new, old)
     else:
         made = _update(gvk, new, old)
     namespaced = custom.namespaced if custom is not None else _is_namespaced(gvk)
     kept = metadata.kept_on_update(made.get("metadata") or {}, old.get("metadata") or {}, namespaced=namespaced)
+    kept = {key: value for key, value in kept.items() if key != "generation" or (old.get("metadata") or {}).get(key)}
     return _counted(gvk, {**made, "metadata": kept}, old, subresource, is_custom=custom is not None)
 
 

@@ -131,7 +131,7 @@ def _parameters(parts: Sequence[str]) -> list[tuple[str, str]]:
     found = []
     for part in parts:
         key, _, value = part.partition("=")
-        if value and ("=" not in value or value.count("=") == 1 and value.endswith("=")):
+        if value and ("=" not in value or (value.count("=") == 1 and value.endswith("="))):
             key, value = key.strip(" "), value.removesuffix("=")
             found.append((key, value if key == "q" else value.strip(" ")))
     return found
@@ -219,9 +219,9 @@ def wants_pretty(query: str | None, user_agent: str) -> bool:
 # ---------------------------------------------------------------- bodies
 
 
-_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_MEDIA_TYPE = re.compile(rf"\s*({_TOKEN}(?:/{_TOKEN})?)\s*(?:;|\Z)")
-_PARAMETER = re.compile(rf"\s*({_TOKEN})\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*\")\s*(?:;|\Z)")
+_WORD = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_MEDIA_TYPE = re.compile(rf"\s*({_WORD}(?:/{_WORD})?)\s*(?:;|\Z)")
+_PARAMETER = re.compile(rf"\s*({_WORD})\s*=\s*(?:{_WORD}|\"(?:[^\"\\]|\\.)*\")\s*(?:;|\Z)")
 
 
 def body_type(content_type: str) -> str:

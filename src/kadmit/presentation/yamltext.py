@@ -1,4 +1,4 @@
-"""YAML as Kubernetes writes it: keys sorted, lists not indented, lines folded at 80, texts quoted where they would be read as anything else.
+"""YAML as Kubernetes writes it: keys sorted, lists not indented, lines folded at 80, texts quoted where they must be.
 
 Its writer is a port of libyaml, which PyYAML carries too; what differs is how texts are quoted and how keys are sorted.
 NB: the few characters that YAML calls line breaks and JSON does not (U+0085, U+2028) are written differently.
@@ -165,4 +165,4 @@ def _number(text: str, at: int, *, inside: bool) -> tuple[int, int]:
 
 
 def _is_letter(char: str) -> bool:
-    return char.isascii() and char.isalpha() or unicodedata.category(char).startswith("L")
+    return (char.isascii() and char.isalpha()) or unicodedata.category(char).startswith("L")

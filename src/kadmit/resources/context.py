@@ -1,16 +1,18 @@
 """What a verb needs beside the request: what is known of kinds, what is configured, and what only the outside can know."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from kadmit.admission.outcome import Record
 from kadmit.admission.snapshot import Snapshot
 from kadmit.api.meta import GroupKind, GroupResource, GroupVersionKind, GroupVersionResource
 from kadmit.cel.library.authorizer import User
+from kadmit.kinds.allocation import Pool
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
 from kadmit.policy.world import World
+from kadmit.validation.authorization import Registry
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 
@@ -68,17 +70,22 @@ class Target:
         return self.name if self.resource.gvr == ("", "v1", "namespaces") and not self.namespace else self.namespace
 
 
+class Surroundings(World, Registry, Protocol):
+    """What policies ask, and what registration asks besides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """One request's surroundings."""
 
     known: Known
-    world: World
+    world: Surroundings
     snapshot: Snapshot
     user: User
     options: Options
     given: Given
     record: Record
+    pool: Pool | None = None  # addresses for Services
     mutating: bool = True  # whether the mutating and validating plugins are on
     validating: bool = True
 

@@ -9,7 +9,7 @@ from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.api import errors
 from kadmit.matching.attributes import DELETE, Attributes, Json
-from kadmit.resources import checks
+from kadmit.resources import checks, lifecycle
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
@@ -30,6 +30,7 @@ class Deleted:
 
     object: Json
     gone: bool
+    code: int = 200
 
 
 Calls = Generator[Sequence[Call], Sequence[Answer], Deleted]
@@ -37,6 +38,7 @@ Calls = Generator[Sequence[Call], Sequence[Answer], Deleted]
 
 def delete(context: Context, target: Target, live: Json, options: DeleteOptions, *, name: str | None = None) -> Calls:
     """Delete an object, or mark it. `name`: what admission is told (a collection delete tells none). Raises ApiError."""
+    lifecycle.check_delete(target)
     _check_preconditions(target, live, options)
     attributes = Attributes(
         kind=target.kind,
@@ -101,3 +103,27 @@ def _keeps_until_finalized(target: Target, live: Json) -> bool:
     """A Namespace stays until its own finalizers, in its spec, are gone."""
     is_namespace = target.resource.gvr == ("", "v1", "namespaces")
     return is_namespace and bool((live.get("spec") or {}).get("finalizers"))
+
+
+def answer(target: Target, deleted: Deleted, live: Json) -> Json:
+    """The last state of an object that is marked, or of a kind that shows it; else a Status that says it is gone."""
+    if not deleted.gone or target.resource.gvr in _SHOWN_WHEN_GONE:
+        return deleted.object
+    details = {"name": target.name, "group": target.resource.group, "kind": target.resource.plural}
+    details["uid"] = metadata_of(live).get("uid") or ""
+    told = {k: v for k, v in details.items() if v}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": told}
+
+
+_SHOWN_WHEN_GONE = frozenset(
+    {
+        ("", "v1", "pods"),
+        ("", "v1", "services"),
+        ("", "v1", "serviceaccounts"),
+        ("", "v1", "persistentvolumes"),
+        ("", "v1", "persistentvolumeclaims"),
+        ("", "v1", "podtemplates"),
+        ("", "v1", "replicationcontrollers"),
+        ("", "v1", "resourcequotas"),
+    }
+)

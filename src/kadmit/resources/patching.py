@@ -5,15 +5,15 @@ from typing import Any, cast
 
 from kadmit.api import errors, yaml
 from kadmit.api.errors import ApiError, Cause
-from kadmit.api.gojson import quoted
 from kadmit.kinds.decoding import DecodeError
 from kadmit.matching.attributes import Json
 from kadmit.patch import jsonpatch, managedfields, mergepatch, patchbody, strategic
 from kadmit.patch.errors import PatchError, Reason
 from kadmit.patch.managedfields import ApplyConflict, ApplyRefused
 from kadmit.patch.typed import MergeError
-from kadmit.resources import bodies, checks, ownership, strategies, writing
+from kadmit.resources import bodies, checks, ownership, strategies, subresources, writing
 from kadmit.resources.context import IGNORE, STRICT, Context, Target, metadata_of
+from kadmit.resources.state import State
 from kadmit.resources.writing import Calls
 
 JSON_PATCH = "application/json-patch+json"
@@ -22,22 +22,21 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def patch(context: Context, target: Target, live: Json | None, body: bytes, patch_type: str) -> Calls:
+def patch(context: Context, state: State, target: Target, live: Json | None, body: bytes, patch_type: str) -> Calls:
     """Patch an object; an apply may also create it. Raises ApiError."""
     if patch_type == APPLY_PATCH:
-        return (yield from _apply(context, target, live, body))
+        return (yield from _apply(context, state, target, live, body))
     if live is None:
         raise errors.not_found(target.group_resource, target.name)
-    patched = _patched(context, target, live, body, patch_type)
+    view = subresources.view(target, live, state.known)
+    patched = _patched(context, target, view, live, body, patch_type)
     placed = checks.in_namespace(target, patched)
     checks.has_name(target, placed)
-    merged = strategies.merged_for_subresource(target, placed, live)
-    owned = ownership.own(context, target, live, merged)
+    owned = ownership.own(context, target, live, subresources.whole(target, placed, live, view))
     return (yield from writing.finish_update(context, target, live, owned))
 
 
-def _patched(context: Context, target: Target, live: Json, body: bytes, patch_type: str) -> Json:
-    shown = strategies.as_seen_by(target, live)
+def _patched(context: Context, target: Target, shown: Json, live: Json, body: bytes, patch_type: str) -> Json:
     strict = context.options.field_validation != IGNORE
     try:
         if patch_type == JSON_PATCH:
@@ -97,10 +96,10 @@ def _refused(target: Target, error: PatchError) -> ApiError:
 # ---------------------------------------------------------------- apply
 
 
-def _apply(context: Context, target: Target, live: Json | None, body: bytes) -> Calls:
+def _apply(context: Context, state: State, target: Target, live: Json | None, body: bytes) -> Calls:
     config = _configuration(body)
     scope = ownership.scope(context.known, target)
-    shown = None if live is None else strategies.as_seen_by(target, live)
+    shown = None if live is None else subresources.view(target, live, state.known)
     try:
         made = managedfields.apply(
             scope,
@@ -125,7 +124,8 @@ def _apply(context: Context, target: Target, live: Json | None, body: bytes) -> 
         _no_uid(target, placed)
         options = replace(context.options, raw={**context.options.raw, "kind": "CreateOptions"})
         return (yield from writing.create_applied(replace(context, options=options), target, placed))
-    merged = strategies.merged_for_subresource(target, placed, live)
+    assert shown is not None
+    merged = subresources.whole(target, placed, live, shown)
     return (yield from writing.finish_update(context, target, live, merged))
 
 
@@ -153,6 +153,3 @@ def _no_uid(target: Target, made: Json) -> None:
     if uid:
         cause = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(target.group_resource, target.name, cause)
-
-
-__all__ = ["APPLY_PATCH", "JSON_PATCH", "MERGE_PATCH", "STRATEGIC_PATCH", "patch", "quoted"]

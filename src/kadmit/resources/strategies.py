@@ -8,7 +8,9 @@ from kadmit.api import errors, registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
-from kadmit.kinds import rules, strategy
+from kadmit.kinds import allocation, metadata, rules, strategy
+from kadmit.kinds.catalog import Resource
+from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.rules.context import Context as RuleContext
 from kadmit.matching.attributes import Json
 from kadmit.patch.errors import PatchError
@@ -56,27 +58,24 @@ def _is_registration(target: Target) -> bool:
 
 
 def prepare_for_create(target: Target, new: Json) -> Json:
-    if _is_registration(target):
-        return registration.as_created(registration.with_defaults(target.kind, new))
-    return strategy.prepare_for_create(target.kind, new)
+    return strategy.prepare_for_create(target.kind, new, custom=_custom(target))
 
 
 def prepare_for_update(target: Target, new: Json, old: Json) -> Json:
-    if _is_registration(target):
-        if target.subresource == "status":
-            return registration.with_status_updated(new, old)
-        return registration.as_updated(registration.with_defaults(target.kind, new), old)
-    return strategy.prepare_for_update(target.kind, new, old, subresource=target.subresource)
+    return strategy.prepare_for_update(target.kind, new, old, target.subresource, custom=_custom(target))
 
 
-def as_seen_by(target: Target, live: Json) -> Json:
-    """The stored object as an endpoint shows it. Status shows the whole object."""
-    return live
+def _custom(target: Target) -> Resource | None:
+    return target.resource if target.resource.custom else None
 
 
-def merged_for_subresource(target: Target, new: Json, live: Json) -> Json:
-    """What a write to an endpoint makes of the whole object."""
-    return new
+def allocated(context: Context, target: Target, new: Json, old: Json | None) -> Json:
+    """A Service with its addresses and ports. Raises ApiError."""
+    if target.resource.gvr != ("", "v1", "services") or context.pool is None or target.subresource:
+        return new
+    made, found = allocation.allocate(new, old, context.pool)
+    _refuse(target, new, found)
+    return made
 
 
 # ---------------------------------------------------------------- validation
@@ -91,10 +90,13 @@ def validate_create(context: Context, target: Target, new: Json) -> None:
         return
     custom = context.known.custom.get(target.kind)
     if custom is not None:
-        _refuse(target, new, rules.validate_custom_create(custom, new))
+        _refuse(
+            target,
+            new,
+            [*metadata.validate(metadata_of(new), namespaced=target.resource.namespaced), *_custom_errors(custom, new)],
+        )
         return
     _refuse(target, new, rules.validate_create(target.kind, new, RuleContext()))
-    _warn(context, rules.warnings_on_create(target.kind, new))
 
 
 def validate_update(context: Context, target: Target, new: Json, old: Json) -> None:
@@ -109,10 +111,16 @@ def validate_update(context: Context, target: Target, new: Json, old: Json) -> N
         return
     custom = context.known.custom.get(target.kind)
     if custom is not None:
-        _refuse(target, new, rules.validate_custom_update(custom, new, old, subresource=target.subresource))
+        found = metadata.validate_update(metadata_of(new), metadata_of(old), namespaced=target.resource.namespaced)
+        _refuse(target, new, [*found, *_custom_errors(custom, new, old, subresource=target.subresource)])
         return
     _refuse(target, new, rules.validate_update(target.kind, new, old, RuleContext(subresource=target.subresource)))
-    _warn(context, rules.warnings_on_update(target.kind, new, old))
+
+
+def _custom_errors(custom: CustomKind, new: Json, old: Json | None = None, *, subresource: str = "") -> list[FieldError]:
+    if subresource == "status" and old is not None:
+        return custom.validate_status(new, old)
+    return custom.validate(new, old)
 
 
 def _unauthorized(context: Context, new: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:

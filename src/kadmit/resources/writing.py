@@ -32,6 +32,12 @@ def create(context: Context, target: Target, new: Json) -> Calls:
     return (yield from _create(context, target, owned))
 
 
+def create_named(context: Context, target: Target, new: Json) -> Calls:
+    """Create an object by PUT: its name is the URL's."""
+    checks.has_name(target, new)
+    return (yield from create(context, target, with_metadata(new, resourceVersion=None)))
+
+
 def create_applied(context: Context, target: Target, applied: Json) -> Calls:
     """Create an object that an apply has made, managed fields and all."""
     return (yield from _create(context, target, applied))
@@ -41,7 +47,7 @@ def _create(context: Context, target: Target, new: Json) -> Calls:
     attributes = _attributes(context, target, CREATE, new, None, name=metadata_of(new).get("name") or "")
     mutated = yield from _mutate(context, attributes)
     filled = _filled(context, target, mutated)
-    prepared = strategies.prepare_for_create(target, filled)
+    prepared = strategies.allocated(context, target, strategies.prepare_for_create(target, filled), None)
     strategies.validate_create(context, target, prepared)
     name = metadata_of(prepared).get("name") or ""
     after = _attributes(context, target, CREATE, prepared, None, name=name)
@@ -53,8 +59,11 @@ def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
     """Replace an object with a decoded and defaulted body. Raises ApiError."""
     placed = checks.in_namespace(target, new)
     checks.has_name(target, placed)
-    owned = ownership.own(context, target, live, strategies.merged_for_subresource(target, placed, live))
+    owned = ownership.own(context, target, live, placed)
     return (yield from finish_update(context, target, live, owned))
+
+
+conflict = checks.conflict
 
 
 def finish_update(context: Context, target: Target, live: Json, new: Json) -> Calls:
@@ -62,17 +71,11 @@ def finish_update(context: Context, target: Target, live: Json, new: Json) -> Ca
     attributes = _attributes(context, target, UPDATE, new, live, name=target.name)
     mutated = yield from _mutate(context, attributes)
     current = _with_version(target, mutated, live)
-    kept = metadata.kept_on_update(metadata_of(current), metadata_of(live), namespaced=target.resource.namespaced)
-    kept["generation"] = metadata_of(live).get("generation")
-    prepared = strategies.prepare_for_update(target, _without_nulls({**current, "metadata": kept}), live)
+    prepared = strategies.allocated(context, target, strategies.prepare_for_update(target, current, live), live)
     strategies.validate_update(context, target, prepared, live)
     settled = _keep_times(prepared, live)
     yield from _validate(context, _attributes(context, target, UPDATE, settled, live, name=target.name))
     return Written(settled)
-
-
-def _without_nulls(value: Json) -> Json:
-    return {**value, "metadata": {k: v for k, v in metadata_of(value).items() if v is not None}}
 
 
 def _keep_times(new: Json, live: Json) -> Json:
@@ -130,7 +133,9 @@ def _mutate(context: Context, attributes: Attributes) -> Generator[Sequence[Call
         return attributes.object
     after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
     assert after.object is not None
-    return after.object
+    if after.object is attributes.object:
+        return after.object
+    return context.known.finished(attributes.kind, after.object)
 
 
 def _validate(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], None]:

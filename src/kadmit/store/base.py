@@ -100,9 +100,11 @@ class Conflict(StoreError):
 class Compacted(StoreError):
     """History from `revision` on is no longer complete. Read afresh and start again from there."""
 
-    def __init__(self, revision: int) -> None:
+    def __init__(self, revision: int, *, oldest: int = 0) -> None:
         super().__init__(f"revision {revision} has been compacted")
         self.revision = revision
+        self.oldest = oldest
+        """The first revision that can still be asked for; 0 where the engine does not tell."""
 
 
 class FutureRevision(StoreError):

@@ -34,26 +34,55 @@ _SCHEMA_VERSION = 1
 _SWEEP = 256
 _BUSY_MILLISECONDS = 10_000
 
-_SCHEMA = f"""
-CREATE TABLE history (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, created INTEGER NOT NULL, previous INTEGER NOT NULL);
+_SCHEMA = """
+CREATE TABLE history (
+  revision INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, created INTEGER NOT NULL, previous INTEGER NOT NULL
+);
 CREATE INDEX history_of_key ON history (key, revision, created);
 CREATE TABLE entries (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE state (compacted INTEGER NOT NULL, swept INTEGER NOT NULL);
-INSERT INTO state VALUES ({FIRST_REVISION}, {FIRST_REVISION});
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {_SCHEMA_VERSION};
+INSERT INTO state VALUES (1, 1);
 """
 
-_CURRENT = "SELECT key, value, revision, e.created FROM entries AS e JOIN history AS h USING (key, revision)"
-_LATEST = """
-SELECT key, max(revision) AS revision, created FROM history INDEXED BY history_of_key
-WHERE key >= ? AND key < ? AND key > ? AND revision <= ? GROUP BY key HAVING created > 0
+_ENTRY = """
+SELECT e.key, h.value, e.revision, e.created FROM entries AS e JOIN history AS h ON h.revision = e.revision WHERE e.key = ?
 """
-# The plus signs keep SQLite from sorting what it would find by key: rows are in the order of revisions already.
+_ENTRY_AT = "SELECT key, value, revision, created FROM history WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
+
+_CURRENT = """
+SELECT e.key, h.value, e.revision, e.created FROM entries AS e JOIN history AS h ON h.revision = e.revision
+WHERE e.key >= ? AND e.key < ? AND e.key > ? ORDER BY e.key LIMIT ?
+"""
+_CURRENT_COUNT = "SELECT count(*) FROM entries WHERE key >= ? AND key < ? AND key > ?"
+
+# Of each key the last version up to a revision, found in the index alone.
+_PAST = """
+SELECT l.key, h.value, l.revision, l.created FROM (
+  SELECT key, max(revision) AS revision, created FROM history INDEXED BY history_of_key
+  WHERE key >= ? AND key < ? AND key > ? AND revision <= ? GROUP BY key HAVING created > 0
+) AS l JOIN history AS h ON h.revision = l.revision ORDER BY l.key LIMIT ?
+"""
+_PAST_COUNT = """
+SELECT count(*) FROM (
+  SELECT key, max(revision), created FROM history INDEXED BY history_of_key
+  WHERE key >= ? AND key < ? AND key > ? AND revision <= ? GROUP BY key HAVING created > 0
+)
+"""
+
+# The plus signs keep SQLite from looking for keys first and sorting after: rows are in the order of revisions already.
 _EVENTS = """
 SELECT h.key, h.value, p.value, h.revision, h.created FROM history AS h LEFT JOIN history AS p ON p.revision = h.previous
 WHERE h.revision > ? AND +h.key >= ? AND +h.key < ? ORDER BY h.revision LIMIT ?
 """
+
+_SWEEP_REPLACED = """
+DELETE FROM history WHERE revision IN (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous > 0)
+"""
+_SWEEP_DELETIONS = "DELETE FROM history WHERE revision > ? AND revision <= ? AND created = 0"
+
+_Bounds = tuple[str, str | bytes, str]
+"""A prefix, the end of it, and the key after which to begin."""
+
 _NO_END = b""
 """Greater than every key, since SQLite orders blobs after text."""
 
@@ -83,7 +112,7 @@ class Database:
         with self.writing():
             application, version = self._number("PRAGMA application_id"), self._number("PRAGMA user_version")
             if not application and not self._number("SELECT count(*) FROM sqlite_schema"):
-                self._connection.execute(_SCHEMA).fetchall()
+                self._make_schema()
             elif application != _APPLICATION:
                 raise Unusable("the database belongs to another program")
             elif version != _SCHEMA_VERSION:
@@ -97,6 +126,11 @@ class Database:
         if self._number("SELECT count(*) FROM entries WHERE revision NOT IN (SELECT revision FROM history)"):
             raise Unusable("the database is damaged: an entry has no value")
 
+    def _make_schema(self) -> None:
+        self._connection.execute(_SCHEMA).fetchall()
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+
     # Reading
 
     @contextmanager
@@ -109,13 +143,13 @@ class Database:
             self._connection.execute("ROLLBACK")
 
     def revision(self) -> int:
-        return self._number(f"SELECT coalesce(max(revision), {FIRST_REVISION}) FROM history")
+        return self._number("SELECT coalesce(max(revision), ?) FROM history", (FIRST_REVISION,))
 
     def compacted(self) -> int:
         return self._number("SELECT compacted FROM state")
 
     def entry(self, key: str) -> Entry | None:
-        row = self._connection.execute(f"{_CURRENT} WHERE key = ?", (key,)).fetchone()
+        row = self._connection.execute(_ENTRY, (key,)).fetchone()
         return Entry(*row) if row else None
 
     def entry_at(self, key: str, revision: int) -> Entry | None:
@@ -133,30 +167,25 @@ class Database:
             at = revision or current
             self._check_readable(at, current)
             bounds = (prefix, keys.end_of(prefix) or _NO_END, after)
-            read, count = (self._current, self._count) if at == current else (self._past, self._past_count)
-            entries = read(bounds, at, limit or -1)
-            rest = count((*bounds[:2], entries[-1].key), at) if limit and len(entries) == limit else 0
+            entries = self._entries(bounds, 0 if at == current else at, limit or -1)
+            rest = self._count((*bounds[:2], entries[-1].key), 0 if at == current else at) if len(entries) == limit > 0 else 0
             return Page(entries, at, remaining=rest)
 
-    def _current(self, bounds: tuple[str, str | bytes, str], at: int, limit: int) -> tuple[Entry, ...]:
-        sql = f"{_CURRENT} WHERE key >= ? AND key < ? AND key > ? ORDER BY key LIMIT ?"
-        return tuple(Entry(*row) for row in self._connection.execute(sql, (*bounds, limit)))
+    def _entries(self, bounds: _Bounds, past: int, limit: int) -> tuple[Entry, ...]:
+        if past:
+            rows = self._connection.execute(_PAST, (*bounds, past, limit))
+        else:
+            rows = self._connection.execute(_CURRENT, (*bounds, limit))
+        return tuple(Entry(*row) for row in rows)
 
-    def _count(self, bounds: tuple[str, str | bytes, str], at: int) -> int:
-        return self._number("SELECT count(*) FROM entries WHERE key >= ? AND key < ? AND key > ?", bounds)
-
-    def _past(self, bounds: tuple[str, str | bytes, str], at: int, limit: int) -> tuple[Entry, ...]:
-        sql = f"SELECT key, value, revision, created FROM ({_LATEST}) JOIN history USING (key, revision, created) ORDER BY key LIMIT ?"
-        return tuple(Entry(*row) for row in self._connection.execute(sql, (*bounds, at, limit)))
-
-    def _past_count(self, bounds: tuple[str, str | bytes, str], at: int) -> int:
-        return self._number(f"SELECT count(*) FROM ({_LATEST})", (*bounds, at))
+    def _count(self, bounds: _Bounds, past: int) -> int:
+        return self._number(_PAST_COUNT, (*bounds, past)) if past else self._number(_CURRENT_COUNT, bounds)
 
     def events(self, prefix: str, after: int, limit: int) -> Batch:
         """The next events under the prefix. Raises Compacted."""
         with self.reading():
-            if after < self.compacted():
-                raise Compacted(after)
+            if after < (oldest := self.compacted()):
+                raise Compacted(after, oldest=oldest)
             current = self.revision()
             rows = self._connection.execute(_EVENTS, (after, prefix, keys.end_of(prefix) or _NO_END, limit))
             events = tuple(_event(*row) for row in rows)
@@ -165,8 +194,8 @@ class Database:
     def _check_readable(self, revision: int, current: int) -> None:
         if revision > current:
             raise FutureRevision(revision)
-        if revision < self.compacted():
-            raise Compacted(revision)
+        if revision < (oldest := self.compacted()):
+            raise Compacted(revision, oldest=oldest)
 
     # Writing
 
@@ -209,15 +238,13 @@ class Database:
 
     def sweep(self) -> bool:
         """Removes some of what nobody can see any more; whether there is more of it."""
-        compacted, swept = self._connection.execute("SELECT compacted, swept FROM state").fetchall()[0]
-        last = min(compacted, self.revision() - 1)
+        swept = self._number("SELECT swept FROM state")
+        last = min(self.compacted(), self.revision() - 1)
         until = min(last, swept + _SWEEP)
         if until <= swept:
             return False
-        seen = (swept, until)
-        replaced = "SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous > 0"
-        self._connection.execute(f"DELETE FROM history WHERE revision IN ({replaced})", seen)
-        self._connection.execute("DELETE FROM history WHERE revision > ? AND revision <= ? AND created = 0", seen)
+        self._connection.execute(_SWEEP_REPLACED, (swept, until))
+        self._connection.execute(_SWEEP_DELETIONS, (swept, until))
         self._connection.execute("UPDATE state SET swept = ?", (until,))
         return until < last
 

@@ -48,11 +48,11 @@ class Hub:
             self._window.drop_until(revision)
 
     def reset(self, position: int) -> None:
-        """Starts over where events were missed for good: whoever watches is told that history is gone."""
+        """Starts over where events were missed for good: whoever waits for them is told that history is gone."""
         self.floor = self.position = max(position, self.position)
         self._window.clear()
         for subscription in self._everybody():
-            subscription.lose()
+            subscription.lose(self.floor)
 
     def close(self) -> None:
         self.closed = True
@@ -128,7 +128,7 @@ class Subscription:
         self.overflowed = False
         self._told = after
         self._limit = limit
-        self._lost = False
+        self._oldest = 0
         self._pending: list[Event] = []
         self._awake = asyncio.Event()
 
@@ -147,9 +147,11 @@ class Subscription:
     def wake(self) -> None:
         self._awake.set()
 
-    def lose(self) -> None:
-        self._lost = True
-        self.wake()
+    def lose(self, oldest: int) -> None:
+        """Events up to `oldest` will not come. Nothing is lost on a watch that starts later."""
+        if self._told < oldest:
+            self._oldest = oldest
+            self.wake()
 
     async def news(self, seconds: float) -> None:
         """Returns when there is something to take, or when it is time to tell progress."""
@@ -168,9 +170,9 @@ class Subscription:
         """
         self._awake.clear()
         events, self._pending = tuple(self._pending), []
-        if self._lost:
+        if self._oldest:
             if not events:
-                raise Compacted(self._told)
+                raise Compacted(self._told, oldest=self._oldest)
             self.wake()
             position = events[-1].revision
         if self.overflowed or (not events and position <= self._told):

@@ -102,7 +102,7 @@ class MemoryStore:
         if revision > self._revision:
             raise FutureRevision(revision)
         if 0 < revision < self._compacted:
-            raise Compacted(revision)
+            raise Compacted(revision, oldest=self._compacted)
         return revision or self._revision
 
     def _under(self, prefix: str, after: str) -> Iterator[str]:
@@ -144,7 +144,7 @@ class MemoryStore:
 
     async def _history(self, prefix: str, after: int) -> AsyncGenerator[Batch, None]:
         if after < self._compacted:
-            raise Compacted(after)
+            raise Compacted(after, oldest=self._compacted)
         events = [event for event in self._events if event.revision > after and event.key.startswith(prefix)]
         yield Batch(tuple(events), self._revision)
 

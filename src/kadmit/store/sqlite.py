@@ -9,7 +9,7 @@ NB: open the store after forking. SQLite's connections do not survive a fork.
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -130,12 +130,12 @@ class SqliteStore:
         self._writer.submit(operation, reply)
         return await reply
 
-    def _committed(self, replies: "list[Reply]") -> None:
+    def _committed(self, replies: Sequence[Reply]) -> None:
         """NB: runs in the writer's thread."""
         if replies:
             self._loop.call_soon_threadsafe(self._answer, replies)
 
-    def _answer(self, replies: "list[Reply]") -> None:
+    def _answer(self, replies: Sequence[Reply]) -> None:
         """Watches get the events before the callers get their answers."""
         events = [answer.event for _, answer in replies if isinstance(answer, Written)]
         if events and events[0].revision == self._hub.position + 1:

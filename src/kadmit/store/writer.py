@@ -9,7 +9,7 @@ import fcntl
 import os
 import threading
 from asyncio import Future
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -32,7 +32,7 @@ class Writer:
     """Calls `committed` from its thread with the replies of each group, in the order of commits."""
 
     def __init__(
-        self, folder: Path, database: Database, announcements: Announcements, committed: Callable[[list[Reply]], None]
+        self, folder: Path, database: Database, announcements: Announcements, committed: Callable[[Sequence[Reply]], None]
     ) -> None:
         self._database = database
         self._announcements = announcements

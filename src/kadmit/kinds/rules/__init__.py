@@ -78,7 +78,11 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
     ("", "PersistentVolume"): _kind(storage.create_volume, storage.update_volume),
     ("", "ResourceQuota"): _kind(quotas.create_quota, quotas.update_quota),
     ("", "LimitRange"): _kind(quotas.create_range, quotas.update_range),
-    ("", "Pod"): _Kind(pods.create, podupdates.update, {"status": lambda new, old, _: podupdates.status(new, old)}),
+    ("", "Pod"): _Kind(
+        pods.create,
+        podupdates.update,
+        {"status": lambda new, old, _: podupdates.status(new, old), "ephemeralcontainers": podupdates.ephemeral},
+    ),
     ("", "PodTemplate"): _Kind(workloads.create_pod_template, workloads.update_pod_template, {}),
     ("", "ReplicationController"): _Kind(workloads.create_replication_controller, workloads.update_replication_controller, {}),
     ("apps", "Deployment"): _Kind(workloads.create_deployment, workloads.update_deployment, {}),

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
+from kadmit.api.gojson import quoted
 from kadmit.kinds import internals
 from kadmit.kinds.rules import containers, meta, numbers, pods, scheduling
 from kadmit.kinds.rules.context import Context
@@ -170,6 +171,22 @@ def _only_adds(after: Spec, before: Spec) -> bool:
     if not any(before.get(member) for member in members):
         return not any(after.get(member) for member in members)
     return all((after.get(m) or [])[: len(before.get(m) or [])] == (before.get(m) or []) for m in members)
+
+
+def ephemeral(new: Object, old: Object, context: Context) -> Iterator[FieldError]:
+    """Containers that were added to a pod for a while stay, and stay the same."""
+    yield from meta.updated(new, old)
+    yield from pods.metadata_and_spec(new, context)
+    yield from _annotations(new, old)
+    at = _AT.child("ephemeralContainers")
+    kept = {one.get("name") or "": one for one in (new.get("spec") or {}).get("ephemeralContainers") or ()}
+    for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
+        name = container.get("name") or ""
+        if name not in kept:
+            yield fields.forbidden(at, f"existing ephemeral containers {quoted(name)} may not be removed\n")
+        elif not internals.same("EphemeralContainer", container, kept[name]):
+            told = internals.difference("EphemeralContainer", container, kept[name])
+            yield fields.forbidden(at, f"existing ephemeral containers {quoted(name)} may not be changed\n{told}")
 
 
 def status(new: Object, old: Object) -> Iterator[FieldError]:

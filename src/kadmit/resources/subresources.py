@@ -1,0 +1,96 @@
+"""Parts of objects with paths of their own: status, scale, finalize, eviction, binding, tokens.
+
+Status and finalize are the whole object of which a write changes one part. Scale is another kind that shows two fields of it.
+Actions (a POST) do something to the object and answer with something else.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kadmit.admission import chain
+from kadmit.api import errors
+from kadmit.api.errors import ApiError, Status
+from kadmit.kinds import scaling
+from kadmit.kinds.known import Known
+from kadmit.matching.attributes import CREATE, Attributes, Json
+from kadmit.resources.context import Context, Target, metadata_of, with_metadata
+from kadmit.resources.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What an action answers, and what it writes (a verbs.Put, or None)."""
+
+    object: Json
+    code: int = 201
+    put: Any = None
+
+
+def view(target: Target, live: Json, known: Known) -> Json:
+    """The object as a subresource shows it."""
+    if target.subresource == "scale":
+        return scaling.scale_of(target.resource, live, known)
+    return live
+
+
+def shown(target: Target, value: Json, known: Known) -> Json:
+    """What the answer to a write shows."""
+    return view(target, value, known)
+
+
+def whole(target: Target, new: Json, live: Json, _view: Json) -> Json:
+    """The whole object that a write to a subresource makes."""
+    if target.subresource == "scale":
+        return scaling.with_scale(target.resource, live, new)
+    return new
+
+
+def act(context: Context, state: State, target: Target, new: Json) -> Generator[Sequence[Any], Any, Acted]:
+    """POST to a subresource. Raises ApiError."""
+    live = state.get((target.resource.group, target.resource.plural), target.namespace, target.name)
+    attributes = Attributes(
+        kind=target.kind,
+        resource=target.gvr,
+        operation=CREATE,
+        name=target.name,
+        namespace=target.namespace,
+        subresource=target.subresource,
+        object=new,
+        options=context.options.raw or None,
+        dry_run=context.options.dry_run,
+        user=context.user,
+    )
+    after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
+    if live is None:
+        raise errors.not_found(target.group_resource, target.name)
+    yield from chain.validate(context.snapshot, after, context.world, context.record)
+    from kadmit.resources.verbs import Put
+
+    place, name = (target.resource.group, target.resource.plural), (target.namespace, target.name)
+    expected = metadata_of(live).get("resourceVersion")
+    if target.subresource == "binding":
+        node = ((after.object or {}).get("target") or {}).get("name") or ""
+        bound = {**live, "spec": {**(live.get("spec") or {}), "nodeName": node}}
+        return Acted(_success(), 201, Put(place, name, bound, expected))
+    if target.subresource == "eviction":
+        return Acted(_success(), 201, Put(place, name, None, expected))
+    raise not_here(target)
+
+
+def _success() -> Json:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def not_here(target: Target) -> ApiError:
+    """What needs a node or a signing key."""
+    text = f"{target.resource.plural}/{target.subresource} is not available on this server: no nodes and no token signer"
+    return ApiError(Status(501, "NotImplemented", text))
+
+
+def finalized(new: Json, live: Json) -> Json:
+    """PUT to finalize: only the finalizers of the spec change."""
+    finalizers = (new.get("spec") or {}).get("finalizers")
+    spec = {k: v for k, v in (live.get("spec") or {}).items() if k != "finalizers"}
+    made = {**live, "spec": {**spec, **({"finalizers": finalizers} if finalizers else {})}}
+    return with_metadata(made, resourceVersion=metadata_of(live).get("resourceVersion"))

@@ -1,0 +1,201 @@
+"""Every writing verb from body to answer: read, decide, write, and again if somebody else wrote in between.
+
+A verb is a generator of two kinds of effects: batches of webhook calls (answered with as many answers) and `Put`s (answered with
+the revision of the write, or by throwing `Exists` or `Stale` into the generator). Reading is not an effect: the state is in
+memory. So the same verb runs in a test, in a command, and in a server.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from kadmit.admission.webhooks import Call
+from kadmit.api import errors
+from kadmit.api.errors import ApiError
+from kadmit.api.meta import GroupVersionKind
+from kadmit.matching.attributes import Json
+from kadmit.resources import bodies, deleting, lifecycle, patching, subresources, writing
+from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
+from kadmit.resources.deleting import Deleted, DeleteOptions
+from kadmit.resources.state import Name, Place, State
+
+MAX_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A write: an object (None deletes it) at a place, if it is still at the expected revision (None: if it is not there)."""
+
+    place: Place
+    name: Name
+    value: Json | None
+    expected: str | None
+
+
+class Exists(Exception):
+    """There is an object of this name already."""
+
+
+class Stale(Exception):
+    """The object is not at the expected revision any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the client gets."""
+
+    object: Json
+    code: int = 200
+    retry_after: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Effect: TypeAlias = Sequence[Call] | Put
+Verb: TypeAlias = Generator[Effect, Any, Answered]
+
+
+def _place(target: Target) -> Place:
+    return target.resource.group, target.resource.plural
+
+
+def _name(target: Target, name: str) -> Name:
+    return (target.namespace if target.resource.namespaced else ""), name
+
+
+def stored(state: State, target: Target) -> Json | None:
+    """The object of a target in the version of its URL, or None."""
+    found = state.get(_place(target), *_name(target, target.name))
+    return None if found is None else state.known.convert(found, GroupVersionKind(*target.resource.gvk))
+
+
+def find(state: State, target: Target) -> Json:
+    found = stored(state, target)
+    if found is None:
+        raise errors.not_found(target.group_resource, target.name)
+    return found
+
+
+# ---------------------------------------------------------------- creating
+
+
+def create(context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False) -> Verb:
+    """POST. Raises ApiError."""
+    new = bodies.read(context, target, body, is_yaml=is_yaml)
+    if target.subresource:
+        return (yield from _create_part(context, state, target, new))
+    lifecycle.check_create(state, target, new)
+    written: Written = yield from writing.create(context, target, new)
+    return (yield from _store_new(context, state, target, written))
+
+
+def _create_part(context: Context, state: State, target: Target, new: Json) -> Verb:
+    """POST to a subresource: an action on the object."""
+    made = yield from subresources.act(context, state, target, new)
+    if made.put is not None and not context.options.dry_run:
+        yield made.put
+    return Answered(made.object, made.code)
+
+
+def _store_new(context: Context, state: State, target: Target, written: Written) -> Verb:
+    name = metadata_of(written.object)["name"]
+    present = state.get(_place(target), *_name(target, name))
+    if present is not None:
+        raise _exists(target, name, present, written.object)
+    if context.options.dry_run:
+        return Answered(written.object, 201)
+    try:
+        revision = yield Put(_place(target), _name(target, name), written.object, None)
+    except Exists:
+        found = state.get(_place(target), *_name(target, name))
+        raise _exists(target, name, found or {}, written.object) from None
+    return Answered(with_metadata(written.object, resourceVersion=str(revision)), 201)
+
+
+def _exists(target: Target, name: str, present: Json, new: Json) -> ApiError:
+    if metadata_of(new).get("generateName") and not metadata_of(present).get("deletionTimestamp"):
+        return errors.generate_name_conflict(target.group_resource, name)
+    error = errors.already_exists(target.group_resource, name)
+    being_deleted = metadata_of(present).get("deletionTimestamp") is not None
+    return error.with_message(f"object is being deleted: {error}") if being_deleted else error
+
+
+# ---------------------------------------------------------------- changing
+
+
+def update(context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False) -> Verb:
+    """PUT. Raises ApiError."""
+    new = bodies.read(context, target, body, is_yaml=is_yaml)
+    for _ in range(MAX_TRIES):
+        live = stored(state, target)
+        if live is None:
+            if not lifecycle.allows_create_on_update(target):
+                raise errors.not_found(target.group_resource, target.name)
+            return (yield from _create_by_update(context, state, target, new))
+        view = subresources.view(target, live, state.known)
+        written: Written = yield from writing.update(context, target, live, subresources.whole(target, new, live, view))
+        try:
+            return (yield from _store(context, state, target, live, written))
+        except Stale:
+            continue
+    raise writing.conflict(target)
+
+
+def _create_by_update(context: Context, state: State, target: Target, new: Json) -> Verb:
+    options = replace(context.options, raw={**context.options.raw, "kind": "CreateOptions"})
+    lifecycle.authorize_create(context, target)
+    lifecycle.check_create(state, target, new)
+    written: Written = yield from writing.create_named(replace(context, options=options), target, new)
+    return (yield from _store_new(context, state, target, written))
+
+
+def patch(context: Context, state: State, target: Target, body: bytes, patch_type: str) -> Verb:
+    """PATCH. Raises ApiError."""
+    for _ in range(MAX_TRIES):
+        live = stored(state, target)
+        if live is None and patch_type == patching.APPLY_PATCH:
+            lifecycle.check_create(state, target, {})
+        written: Written = yield from patching.patch(context, state, target, live, body, patch_type)
+        if written.created or live is None:
+            lifecycle.authorize_create(context, target)
+            return (yield from _store_new(context, state, target, written))
+        try:
+            return (yield from _store(context, state, target, live, written))
+        except Stale:
+            continue
+    raise writing.conflict(target)
+
+
+def _store(context: Context, state: State, target: Target, live: Json, written: Written) -> Verb:
+    """Write a changed object; one that is not changed is not written; one whose last finalizer is gone goes."""
+    new = written.object
+    metadata = metadata_of(new)
+    gone = metadata.get("deletionTimestamp") is not None and not metadata.get("finalizers") and not lifecycle.is_kept(target, new)
+    if not gone and new == live:
+        return Answered(subresources.shown(target, live, state.known))
+    if context.options.dry_run:
+        return Answered(subresources.shown(target, new, state.known))
+    expected = metadata_of(live).get("resourceVersion")
+    revision = yield Put(_place(target), _name(target, target.name), None if gone else new, expected)
+    return Answered(subresources.shown(target, with_metadata(new, resourceVersion=str(revision)), state.known))
+
+
+# ---------------------------------------------------------------- deleting
+
+
+def delete(context: Context, state: State, target: Target, options: DeleteOptions, *, of_many: bool = False) -> Verb:
+    """DELETE. Raises ApiError."""
+    for _ in range(MAX_TRIES):
+        live = find(state, target)
+        deleted: Deleted = yield from deleting.delete(context, target, live, options, name="" if of_many else None)
+        if context.options.dry_run:
+            return Answered(deleting.answer(target, deleted, live), deleted.code)
+        expected = metadata_of(live).get("resourceVersion")
+        if not deleted.gone and deleted.object == live:
+            return Answered(live, deleted.code)
+        try:
+            revision = yield Put(_place(target), _name(target, target.name), None if deleted.gone else deleted.object, expected)
+        except Stale:
+            continue
+        final = deleted.object if deleted.gone else with_metadata(deleted.object, resourceVersion=str(revision))
+        return Answered(deleting.answer(target, replace(deleted, object=final), live), deleted.code)
+    raise writing.conflict(target)

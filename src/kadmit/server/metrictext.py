@@ -1,0 +1,114 @@
+"""Numbers at one moment, and their text in Prometheus' format (0.0.4).
+
+Only metrics that have a value are shown. Label names stand in the order of the alphabet, with `le` last, as Go's library
+writes them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import orjson
+
+from kadmit.cel import gotext
+from kadmit.server.metricnames import BY_NAME, DEFINITIONS, Definition
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_Labels: TypeAlias = tuple[str, ...]
+_MERGES = {"min": min, "max": max}
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`values` by metric and label values; `histograms` likewise, each the counts of its buckets and then the sum."""
+
+    values: Mapping[str, Mapping[_Labels, float]]
+    histograms: Mapping[str, Mapping[_Labels, Sequence[float]]]
+
+    def render(self) -> bytes:
+        return "".join(line for definition in DEFINITIONS for line in self._lines(definition)).encode()
+
+    def merged(self, other: "Snapshot") -> "Snapshot":
+        """Both together, as if one process had counted."""
+        values = {name: _merged_values(BY_NAME[name], series, other.values.get(name, {})) for name, series in self.values.items()}
+        histograms = {name: _merged_counts(series, other.histograms.get(name, {})) for name, series in self.histograms.items()}
+        return Snapshot(values, histograms)
+
+    def to_bytes(self) -> bytes:
+        """For another worker to read."""
+        values = {name: list(series.items()) for name, series in self.values.items() if series}
+        histograms = {name: list(series.items()) for name, series in self.histograms.items() if series}
+        return orjson.dumps([values, histograms])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Snapshot":
+        values, histograms = ({name: {} for name in BY_NAME} | _keyed(part) for part in orjson.loads(data))
+        return cls(values, histograms)
+
+    def _lines(self, definition: Definition) -> Iterator[str]:
+        lines = list(self._samples(definition))
+        if lines:
+            stability = f"[{definition.stability}] " if definition.stability else ""
+            yield f"# HELP {definition.name} {stability}{definition.help}\n"
+            yield f"# TYPE {definition.name} {definition.type}\n"
+            yield from lines
+
+    def _samples(self, definition: Definition) -> Iterator[str]:
+        for labels, value in sorted(self.values.get(definition.name, {}).items()):
+            yield f"{definition.name}{_braces(definition.labels, labels)} {_number(value)}\n"
+        for labels, counts in sorted(self.histograms.get(definition.name, {}).items()):
+            yield from _histogram(definition, labels, counts)
+
+
+def _histogram(definition: Definition, labels: _Labels, counts: Sequence[float]) -> Iterator[str]:
+    total = 0.0
+    for bound, count in zip((*definition.buckets, float("inf")), counts, strict=False):
+        total += count
+        braces = _braces((*definition.labels, "le"), (*labels, _number(bound)))
+        yield f"{definition.name}_bucket{braces} {_number(total)}\n"
+    braces = _braces(definition.labels, labels)
+    yield f"{definition.name}_sum{braces} {_number(counts[-1])}\n"
+    yield f"{definition.name}_count{braces} {_number(total)}\n"
+
+
+def _braces(names: Sequence[str], values: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return "{" + ",".join([f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)]) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return "+Inf" if value == float("inf") else gotext.format_double(float(value))
+
+
+def _merged_values(
+    definition: Definition, ours: Mapping[_Labels, float], others: Mapping[_Labels, float]
+) -> dict[_Labels, float]:
+    merged = dict(ours)
+    for labels, value in others.items():
+        if labels not in merged:
+            merged[labels] = value
+        elif definition.merge == "sum":
+            merged[labels] += value
+        else:
+            merged[labels] = _MERGES[definition.merge](merged[labels], value)
+    return merged
+
+
+def _merged_counts(
+    ours: Mapping[_Labels, Sequence[float]], others: Mapping[_Labels, Sequence[float]]
+) -> dict[_Labels, Sequence[float]]:
+    merged = dict(ours)
+    for labels, counts in others.items():
+        known = merged.get(labels)
+        merged[labels] = counts if known is None else [a + b for a, b in zip(known, counts, strict=True)]
+    return merged
+
+
+def _keyed(part: dict[str, list[tuple[list[str], object]]]) -> dict[str, dict[_Labels, object]]:
+    return {name: {tuple(labels): value for labels, value in series} for name, series in part.items() if name in BY_NAME}

@@ -1,0 +1,108 @@
+"""What a request is called in metrics: a verb in capitals that tells LIST from GET and APPLY from PATCH, a scope, and so on.
+
+Whoever sends requests chooses paths and methods, so nothing that a client makes up may become a label: unknown methods are
+`other`, and only resources that are served, and paths that are known, may be asked about here.
+"""
+
+from dataclasses import dataclass
+
+from kadmit.access.attributes import Query, RequestInfo
+
+APPLY_TYPES = frozenset(("application/apply-patch+yaml",))
+
+_METHODS = frozenset(
+    (
+        "APPLY",
+        "CONNECT",
+        "CREATE",
+        "DELETE",
+        "DELETECOLLECTION",
+        "GET",
+        "LIST",
+        "PATCH",
+        "POST",
+        "PROXY",
+        "PUT",
+        "UPDATE",
+        "WATCH",
+    )
+)
+_CONNECTS = frozenset(("log", "exec", "portforward", "attach", "proxy"))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLabels:
+    verb: str
+    scope: str = ""
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    dry_run: str = ""
+    component: str = "apiserver"
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """The values in the order of their names."""
+        return (
+            self.component, self.dry_run, self.group, self.resource, self.scope, self.subresource, self.verb, self.version,
+        )  # fmt: skip
+
+    @property
+    def without_dry_run(self) -> dict[str, str]:
+        return {
+            "component": self.component, "group": self.group, "resource": self.resource, "scope": self.scope,
+            "subresource": self.subresource, "verb": self.verb, "version": self.version,
+        }  # fmt: skip
+
+
+def of_resource(info: RequestInfo, method: str, query: Query, content_type: str = "") -> RequestLabels:
+    """NB: only for a resource that is served."""
+    scope = scope_of(info)
+    return RequestLabels(
+        verb=_verb(info, method, scope, query, content_type),
+        scope=scope,
+        group=info.group,
+        version=info.version,
+        resource=info.resource,
+        subresource=info.subresource,
+        dry_run=_dry_run(query),
+    )
+
+
+def of_path(path: str, method: str) -> RequestLabels:
+    """For one of the server's own paths, such as /readyz or /version. NB: never for a path that only the client knows."""
+    upper = method.upper()
+    verb = "GET" if upper == "HEAD" else upper if upper in _METHODS else "other"
+    return RequestLabels(verb=verb, subresource=path, component="")
+
+
+def scope_of(info: RequestInfo) -> str:
+    if info.name or info.verb == "create":
+        return "resource"
+    if info.namespace:
+        return "namespace"
+    return "cluster" if info.is_resource_request else ""
+
+
+def _verb(info: RequestInfo, method: str, scope: str, query: Query, content_type: str) -> str:
+    upper = method.upper()
+    if info.subresource in _CONNECTS:
+        return "CONNECT"
+    if upper in ("GET", "HEAD"):
+        return "WATCH" if info.verb == "watch" or (_watches(query) and upper == "GET") else "LIST" if scope != "resource" else "GET"
+    if upper == "PATCH" and content_type in APPLY_TYPES:
+        return "APPLY"
+    return upper if upper in _METHODS else "other"
+
+
+def _watches(query: Query) -> bool:
+    values = query.get("watch")
+    return bool(values) and values[0].lower() not in ("0", "false")
+
+
+def _dry_run(query: Query) -> str:
+    asked = query.get("dryRun")
+    if not asked:
+        return ""
+    return "All" if set(asked) == {"All"} else "invalid"
