@@ -6,6 +6,8 @@ Signatures, versions, descriptions and examples come from the records of the CEL
 holds both pages to what this makes, so whoever adds a function or a flag runs it again.
 """
 
+# ruff: noqa: E501  a row of a Markdown table, like a line of output, is one line however long
+
 import importlib
 import itertools
 import json
@@ -121,7 +123,7 @@ MACROS = [
     (
         "e.transformMap(k, v, t)",
         "transformMap",
-        "the map with the same keys and t as values; with `(k, v, p, t)` only where p holds",
+        "the map with t for each value; with `(k, v, p, t)` only where p holds",
     ),
     ("e.transformMapEntry(k, v, {…})", "transformMapEntry", "all the small maps as one; a key that comes twice is an error"),
     ("e.sortBy(x, key)", "sortBy", "the elements in the order of their keys"),
@@ -250,9 +252,11 @@ def _function_row(function: Function) -> str:
 
 def _sentence(text: str) -> str:
     """Records may be written with a capital and a full stop or without: a cell of a table has neither."""
-    return "; ".join(
-        line[:1].lower() + line[1:].rstrip(".") if line[1:2].islower() else line.rstrip(".") for line in text.split("\n")
-    )
+    return "; ".join(_phrase(line.rstrip(".")) for line in text.split("\n"))
+
+
+def _phrase(line: str) -> str:
+    return line[:1].lower() + line[1:] if line[1:2].islower() or line[1:2] == " " else line
 
 
 def _example(example: Example) -> str:
@@ -354,7 +358,7 @@ spec: {replicas: 3}
 EOF
 $ kadmit eval 'object.spec.replicas * 2' -f deployment.yaml
 6
-type dyn, cost 4
+type int, cost 4
 $ kadmit eval "request.resource.resource + '/' + object.metadata.name" -f deployment.yaml
 "deployments/web"
 type string, cost 7

@@ -24,12 +24,11 @@ def _refused(method: str, url: str) -> tuple[str | None, dict[str, Any] | None]:
         asked = attributes.attributes_of(attributes.request_info(method, unquote(path), query), recording.ALICE)
     except attributes.UnreadablePath as unreadable:
         return unreadable.answer(url), None
-    decision = CLUSTER.check(asked)
-    if decision.is_allowed:
+    refusal = attributes.refusal(CLUSTER, asked)
+    if refusal is None:
         return None, None
-    status = attributes.forbidden(asked, decision.reason).status
-    assert status.details is not None
-    return status.message, status.details.as_json()
+    assert refusal.status.details is not None
+    return refusal.status.message, refusal.status.details.as_json()
 
 
 def test_values_of_a_query_may_be_given_instead_of_its_text() -> None:

@@ -32,9 +32,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session")
 def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdProcess]:
-    process = EtcdProcess(tmp_path_factory.mktemp("etcd")).start()
-    yield process
-    process.kill()
+    with EtcdProcess(tmp_path_factory.mktemp("etcd")) as process:
+        yield process
 
 
 def _opener(request: pytest.FixtureRequest, folder: Path, loop: asyncio.Runner) -> Iterator[Opener]:

@@ -25,6 +25,12 @@ class EtcdProcess:
         self._wait_until_it_listens(self._process)
         return self
 
+    def __enter__(self) -> "EtcdProcess":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
     def kill(self) -> None:
         """SIGKILL: no farewell."""
         if self._process is not None:

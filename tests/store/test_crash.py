@@ -103,20 +103,19 @@ async def test_a_server_started_after_a_crash_finds_all_that_was_acknowledged(pl
 
 
 async def test_an_etcd_that_is_killed_and_restarted_under_load_only_makes_writers_wait(tmp_path: Path) -> None:
-    etcd = EtcdProcess(tmp_path).start()
-    store = await EtcdStore.open([etcd.endpoint])
-    audit, told, stop = Audit(await store.revision()), list[Event](), asyncio.Event()
-    async with asyncio.timeout(_SECONDS), aclosing(store.watch("/crash/", audit.revision)) as batches:
-        async with asyncio.TaskGroup() as writers:
-            for number in range(8):
-                writers.create_task(crash_writer.write(store, f"/crash/{number}", told.append, stop.is_set))
-            for _ in range(ETCD_RESTARTS):
+    with EtcdProcess(tmp_path) as etcd:
+        store = await EtcdStore.open([etcd.endpoint])
+        audit, told, stop = Audit(await store.revision()), list[Event](), asyncio.Event()
+        async with asyncio.timeout(_SECONDS), aclosing(store.watch("/crash/", audit.revision)) as batches:
+            async with asyncio.TaskGroup() as writers:
+                for number in range(8):
+                    writers.create_task(crash_writer.write(store, f"/crash/{number}", told.append, stop.is_set))
+                for _ in range(ETCD_RESTARTS):
+                    await audit.follow(batches, audit.revision + 300)
+                    await asyncio.to_thread(etcd.kill)
+                    await asyncio.to_thread(etcd.start)
                 await audit.follow(batches, audit.revision + 300)
-                await asyncio.to_thread(etcd.kill)
-                await asyncio.to_thread(etcd.start)
-            await audit.follow(batches, audit.revision + 300)
-            stop.set()
-        await _check(audit, store, batches, told)
-    assert sorted(event.revision for event in told) == sorted(audit.events), "a write has happened of which nobody was told"
-    await store.close()
-    etcd.kill()
+                stop.set()
+            await _check(audit, store, batches, told)
+        assert sorted(event.revision for event in told) == sorted(audit.events), "a write has happened of which nobody was told"
+        await store.close()

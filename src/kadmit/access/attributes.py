@@ -15,7 +15,7 @@ from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupResource
 from kadmit.cel import gotext
 from kadmit.cel.library import selectors
-from kadmit.cel.library.authorizer import Attributes, User
+from kadmit.cel.library.authorizer import Attributes, Authorizer, User
 
 Query: TypeAlias = Mapping[str, Sequence[str]]
 
@@ -171,6 +171,12 @@ def with_selectors(asked: Attributes, by_field: str, by_label: str) -> Attribute
         labels = selectors.parse_labels(by_label)
         asked = replace(asked, **({"label_selector_error": labels} if isinstance(labels, str) else {"label_selector": labels}))
     return asked
+
+
+def refusal(authorizer: Authorizer, asked: Attributes) -> ApiError | None:
+    """NB: who makes an object by apply must be asked again, with the verb create."""
+    decision = authorizer.check(asked)
+    return None if decision.is_allowed else forbidden(asked, decision.reason)
 
 
 def forbidden(asked: Attributes, reason: str = "") -> ApiError:

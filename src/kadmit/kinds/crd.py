@@ -48,6 +48,8 @@ class CustomKind:
         self.raw: Mapping[str, Json] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self._preserve_unknown = preserve_unknown
         self._scale: Mapping[str, Json] = (version.get("subresources") or {}).get("scale") or {}
+        self.printer_columns: list[Mapping[str, Json]] | None = version.get("additionalPrinterColumns")
+        self.selectable_fields: list[str] = [f.get("jsonPath", "") for f in version.get("selectableFields") or ()]
         self._compiled: _Compiled | None = None
         self._schema: Schema | None = None
         self._shape: Shape | None = None

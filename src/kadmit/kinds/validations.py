@@ -21,7 +21,7 @@ from kadmit.cel.environment import Environment
 from kadmit.cel.program import Program
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
-from kadmit.cel.values import CelError, Optional
+from kadmit.cel.values import NONE, CelError, Optional
 from kadmit.kinds import declared, fieldpaths, rulevalues
 from kadmit.kinds.declared import Declared
 from kadmit.kinds.rulevalues import Convert
@@ -32,7 +32,8 @@ Schema: TypeAlias = Mapping[str, Json]
 
 BUDGET = 10_000_000
 _LONGEST_MESSAGE = 5 * 1024
-_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+_NO_MORE = "no further validation rules will be run"
+_OUT_OF_BUDGET = f"validation failed due to running out of cost budget, {_NO_MORE}"
 _UNKNOWN: Json = object()  # an old value that cannot be told
 
 
@@ -103,7 +104,7 @@ def _program(env: Environment, text: str, returns: Type, otherwise: str) -> tupl
     try:
         program = env.compile(text, limit=cost.PER_CALL_LIMIT)
     except CompileError as error:
-        return None, str(error)
+        return None, f"compilation failed: {error}"
     return (program, "") if program.output_type.same(returns) else (None, otherwise)
 
 
@@ -263,7 +264,7 @@ class _Run:
             return None
         bindings: dict[str, Json] = {"self": value}
         if rule.optional_old:
-            bindings["oldSelf"] = Optional(old) if old is not None else Optional()
+            bindings["oldSelf"] = Optional(old) if old is not None else NONE
         elif old is not None:
             bindings["oldSelf"] = old
         result, spent = rule.program.evaluate(bindings)
@@ -283,7 +284,7 @@ class _Run:
             return fields.invalid(at, kind, f"'{message}': {text}: {rule.told}")
         if message.startswith(cost.LIMIT_EXCEEDED):
             self.over = True
-            text = "no further validation rules will be run due to call cost exceeds limit for rule"
+            text = f"{_NO_MORE} due to call cost exceeds limit for rule"
             return fields.invalid(at, kind, f"'{message}': {text}: {rule.told}")
         return fields.invalid(at, kind, f"{message} evaluating rule: {rule.told}")
 

@@ -200,15 +200,15 @@ class _Reader:
         named = _NAME.match(self.text, self.at)
         if named is None:
             return _descend
-        field = self._named() or _wildcard
+        field = self._named()
         return lambda values: field(_descend(values))
 
-    def _named(self) -> Step | None:
+    def _named(self) -> Step:
         found = _NAME.match(self.text, self.at)
         if found is None:
-            return None
+            return _field("")
         self.at = found.end()
-        return _wildcard if found[0] == "*" else _field(re.sub(r"\\(.)", r"\1", found[0], flags=re.DOTALL))
+        return _wildcard if found[0] == "*" else _field(found[0].replace("\\", ""))
 
     def _literal(self) -> Step:
         quoted = _QUOTED.match(self.text, self.at)
@@ -233,7 +233,13 @@ class _Reader:
         parts = inside.split(",")
         if len(parts) > 1:
             return _union([[*_Reader(f"[{part.strip(' ')}]", self.depth + 1).steps()] for part in parts])
-        return _selected(inside)
+        key = _KEY.match(inside)
+        return self._keyed(key[1]) if key is not None else _picked(inside)
+
+    def _keyed(self, key: str) -> Step:
+        """NB: a dot in a quoted key parts names all the same."""
+        steps = [*_Reader(f".{key}", self.depth + 1).steps()]
+        return lambda values: _walk(steps, values)
 
     def _filtered(self) -> Step:
         inside = self._balanced()
@@ -260,10 +266,7 @@ class _Reader:
         raise JsonPathError("unterminated filter")
 
 
-def _selected(inside: str) -> Step:
-    key = _KEY.match(inside)
-    if key is not None:
-        return _field(key[1])
+def _picked(inside: str) -> Step:
     bounds = _SLICE.match(":" if inside == "*" else inside)
     if bounds is None or not bounds[0]:
         raise JsonPathError(f"invalid array index {inside}")

@@ -27,6 +27,33 @@ Json: TypeAlias = Any
 
 METADATA, OBJECT, NONE = "Metadata", "Object", "None"
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_PACKAGES = {"": "core"}
+_FIRST_BY_PRECEDENCE = ("flowcontrol.apiserver.k8s.io", "FlowSchema")
+# Annotations that only stand in for fields of other versions; whoever asks for nothing but metadata does not see them.
+_STAND_INS = frozenset(
+    {
+        "deprecated.daemonset.template.generation",
+        "deprecated.deployment.rollback.to",
+        *(f"autoscaling.alpha.kubernetes.io/{name}" for name in ("metrics", "current-metrics", "conditions", "behavior")),
+    }
+)
+_METADATA_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
 # Kinds that are shown as another version of theirs has them.
 _SHOWN_AS: Mapping[Gvk, Gvk] = {
     ("autoscaling", "v1", "HorizontalPodAutoscaler"): ("autoscaling", "v2", "HorizontalPodAutoscaler"),
@@ -52,11 +79,17 @@ def options(query: Mapping[str, Sequence[str]]) -> TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """How objects of one kind are shown. `shown_as`: the version whose fields the columns read."""
+    """How objects of one kind are shown. `go_type`: what Go calls it. `shown_as`: the version whose fields the columns read."""
 
     columns: Columns
+    go_type: str
     conditions: Callable[[Item], list[Json]] | None = None
     shown_as: Gvk | None = None
+    by_precedence: bool = False
+
+    def ordered(self, values: list[Json]) -> list[Json]:
+        """The order of rows: that of the list, but for flow schemas."""
+        return sorted(values, key=_precedence) if self.by_precedence else values
 
     def row(self, value: Json, now: float) -> dict[str, Json]:
         item = Item(value if self.shown_as is None else conversion.convert(value, self.shown_as), now)
@@ -65,23 +98,29 @@ class Printer:
         return {**made, "conditions": told} if told else made
 
 
+def _precedence(schema: Json) -> tuple[int, str]:
+    return ((schema.get("spec") or {}).get("matchingPrecedence") or 0, schema["metadata"].get("name", ""))
+
+
 def printer(
     resource: Resource, *, kind: Gvk | None = None, custom_columns: Iterable[Mapping[str, Json]] | None = None
 ) -> Printer:
     """`kind`: of a subresource that shows another one (Scale). `custom_columns`: additionalPrinterColumns of the version."""
     gvk = kind or resource.gvk
     if resource.custom and gvk == resource.gvk:
-        return Printer(_custom(custom_columns or ()))
+        return Printer(_custom(custom_columns or ()), "unstructured.Unstructured")
     shown_as = _SHOWN_AS.get(gvk)
     group, _, name = shown_as or gvk
     found = printers.BY_KIND.get((group, name), _DEFAULT)
-    return Printer(found, pods.conditions if found is pods.POD else None, shown_as)
+    package = _PACKAGES.get(group, group.partition(".")[0])
+    conditions = pods.conditions if found is pods.POD else None
+    return Printer(found, f"{package}.{name}", conditions, shown_as, by_precedence=(group, name) == _FIRST_BY_PRECEDENCE)
 
 
 def table(value: Json, printer: Printer, options: TableOptions, *, now: float, target: Target) -> dict[str, Json]:
     """`value`: an object or a list, with kind and apiVersion; items of a list need neither."""
     items = _items(value)
-    listed = [value] if items is None else [_typed(value, item) for item in items]
+    listed = [value] if items is None else printer.ordered([_typed(value, item) for item in items])
     return {
         "kind": target.kind,
         "apiVersion": target.api_version,
@@ -124,7 +163,13 @@ def _shown(value: Json, options: TableOptions, target: Target) -> Json:
 
 def partial(value: Json, target: Target) -> dict[str, Json]:
     """A PartialObjectMetadata."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": target.api_version, "metadata": value.get("metadata") or {}}
+    metadata = value.get("metadata") or {}
+    made = {key: metadata[key] for key in _METADATA_ORDER if key in metadata}
+    if not _STAND_INS.isdisjoint(made.get("annotations") or ()):
+        made["annotations"] = {key: text for key, text in made["annotations"].items() if key not in _STAND_INS}
+    if not made.get("annotations", True):
+        del made["annotations"]
+    return {"kind": "PartialObjectMetadata", "apiVersion": target.api_version, "metadata": made}
 
 
 def partial_list(value: Json, target: Target) -> dict[str, Json]:
@@ -133,11 +178,8 @@ def partial_list(value: Json, target: Target) -> dict[str, Json]:
     return {"kind": target.kind, "apiVersion": target.api_version, "metadata": _list_metadata(value), "items": items or None}
 
 
-def transformed(value: Json, target: Target | None, printer: Printer, options: TableOptions, *, now: float, go_type: str) -> Json:
-    """The object or list as the client asked for it. Raises ApiError (406). `go_type`: what Go calls the value (`*core.PodList`).
-
-    NB: a Status is never transformed.
-    """
+def transformed(value: Json, target: Target | None, printer: Printer, options: TableOptions, *, now: float) -> Json:
+    """The object or list as the client asked for it; a Status as it is. Raises ApiError (406)."""
     if target is None or (value.get("kind") == "Status" and value.get("apiVersion") == "v1"):
         return value
     is_list = _items(value) is not None
@@ -148,8 +190,8 @@ def transformed(value: Json, target: Target | None, printer: Printer, options: T
             return partial(value, target)
         case "PartialObjectMetadataList" if is_list:
             return partial_list(value, target)
-    what = "is a list" if is_list else "is not a list"
-    text = f"you requested {target.kind}, but the requested object {what} ({go_type})"
+    what = f"is a list (*{printer.go_type}List)" if is_list else f"is not a list (*{printer.go_type})"
+    text = f"you requested {target.kind}, but the requested object {what}"
     raise ApiError(Status(406, "NotAcceptable", text))
 
 
@@ -202,12 +244,19 @@ def _custom_cell(path: JsonPath, kind: str) -> Callable[[Item], Cell]:
 
 def _text(value: Json, _: float) -> Cell:
     if isinstance(value, dict | list):
-        return marshal(value if isinstance(value, list) else dict(sorted(value.items())))
+        return marshal(_sorted(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return gotext.format_double(value)
-    return "<nil>" if value is None else str(value)
+    return "<no value>" if value is None else str(value)
+
+
+def _sorted(value: Json) -> Json:
+    """With all keys by the alphabet, as Go writes maps."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _whole(value: Json, _: float) -> Cell:

@@ -107,8 +107,8 @@ DEFINITIONS: tuple[Definition, ...] = (
     # Audit
     Definition("apiserver_audit_event_total", COUNTER, "Audit events made and handed to the log."),
     Definition("apiserver_audit_error_total", COUNTER, "Audit events that could not be written.", ("plugin",)),
-    Definition("apiserver_audit_level_total", COUNTER, "Requests by the level at which the audit policy records them.", ("level",)),
-    Definition("apiserver_audit_requests_rejected_total", COUNTER, "Requests refused because their audit event could not be written."),
+    Definition("apiserver_audit_level_total", COUNTER, "Requests by the level of the audit policy.", ("level",)),
+    Definition("apiserver_audit_requests_rejected_total", COUNTER, "Requests refused because their event could not be written."),
     # The process
     Definition("process_cpu_seconds_total", COUNTER, "Processor time used, of user and system.", stability=""),
     Definition("process_open_fds", GAUGE, "Open file descriptors.", stability=""),

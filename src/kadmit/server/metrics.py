@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kadmit import __version__
 from kadmit.admission.outcome import Increment
 from kadmit.server import processinfo
 from kadmit.server.metricnames import BY_NAME, COUNTER, DEFINITIONS, GAUGE, HISTOGRAM, Definition
@@ -37,6 +38,7 @@ class Metrics:
                 self.values[definition.name] = {} if definition.labels else {(): 0}
         for kind in ("mutating", "readOnly"):
             self.values["apiserver_current_inflight_requests"][(kind,)] = 0
+        self.values["kadmit_build_info"][(__version__,)] = 1
 
     def apply(self, increments: Iterable[Increment]) -> None:
         """What a pass through the admission chain wants counted."""

@@ -6,7 +6,8 @@ writes them.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
+from typing import TypeAlias, TypeVar
 
 import orjson
 
@@ -16,6 +17,7 @@ from kadmit.server.metricnames import BY_NAME, DEFINITIONS, Definition
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _Labels: TypeAlias = tuple[str, ...]
+_Number = TypeVar("_Number")
 _MERGES = {"min": min, "max": max}
 
 
@@ -31,9 +33,10 @@ class Snapshot:
 
     def merged(self, other: "Snapshot") -> "Snapshot":
         """Both together, as if one process had counted."""
-        values = {name: _merged_values(BY_NAME[name], series, other.values.get(name, {})) for name, series in self.values.items()}
-        histograms = {name: _merged_counts(series, other.histograms.get(name, {})) for name, series in self.histograms.items()}
-        return Snapshot(values, histograms)
+        return Snapshot(
+            {name: _merged_values(d, self.values.get(name, {}), other.values.get(name, {})) for name, d in BY_NAME.items()},
+            {name: _merged_counts(self.histograms.get(name, {}), other.histograms.get(name, {})) for name in BY_NAME},
+        )
 
     def to_bytes(self) -> bytes:
         """For another worker to read."""
@@ -43,8 +46,8 @@ class Snapshot:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Snapshot":
-        values, histograms = ({name: {} for name in BY_NAME} | _keyed(part) for part in orjson.loads(data))
-        return cls(values, histograms)
+        values, histograms = orjson.loads(data)
+        return cls(_keyed(values), _keyed(histograms))
 
     def _lines(self, definition: Definition) -> Iterator[str]:
         lines = list(self._samples(definition))
@@ -62,20 +65,27 @@ class Snapshot:
 
 
 def _histogram(definition: Definition, labels: _Labels, counts: Sequence[float]) -> Iterator[str]:
-    total = 0.0
-    for bound, count in zip((*definition.buckets, float("inf")), counts, strict=False):
+    name, pairs, total = definition.name, _pairs(definition.labels, labels), 0.0
+    before = f"{pairs}," if pairs else ""
+    for bound, count in zip(_bounds(definition), counts, strict=False):
         total += count
-        braces = _braces((*definition.labels, "le"), (*labels, _number(bound)))
-        yield f"{definition.name}_bucket{braces} {_number(total)}\n"
-    braces = _braces(definition.labels, labels)
-    yield f"{definition.name}_sum{braces} {_number(counts[-1])}\n"
-    yield f"{definition.name}_count{braces} {_number(total)}\n"
+        yield f'{name}_bucket{{{before}le="{bound}"}} {_number(total)}\n'
+    braces = f"{{{pairs}}}" if pairs else ""
+    yield f"{name}_sum{braces} {_number(counts[-1])}\n"
+    yield f"{name}_count{braces} {_number(total)}\n"
+
+
+@cache
+def _bounds(definition: Definition) -> tuple[str, ...]:
+    return (*(_number(bound) for bound in definition.buckets), "+Inf")
 
 
 def _braces(names: Sequence[str], values: Sequence[str]) -> str:
-    if not names:
-        return ""
-    return "{" + ",".join([f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)]) + "}"
+    return f"{{{_pairs(names, values)}}}" if names else ""
+
+
+def _pairs(names: Sequence[str], values: Sequence[str]) -> str:
+    return ",".join([f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)])
 
 
 def _escaped(text: str) -> str:
@@ -83,7 +93,8 @@ def _escaped(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    return "+Inf" if value == float("inf") else gotext.format_double(float(value))
+    """NB: whole numbers below a million, which is nearly all, need no more than this."""
+    return str(int(value)) if 0 <= value < 1e6 and value == int(value) else gotext.format_double(float(value))
 
 
 def _merged_values(
@@ -110,5 +121,5 @@ def _merged_counts(
     return merged
 
 
-def _keyed(part: dict[str, list[tuple[list[str], object]]]) -> dict[str, dict[_Labels, object]]:
-    return {name: {tuple(labels): value for labels, value in series} for name, series in part.items() if name in BY_NAME}
+def _keyed(part: Mapping[str, Sequence[tuple[Sequence[str], _Number]]]) -> dict[str, dict[_Labels, _Number]]:
+    return {name: {tuple(labels): value for labels, value in series} for name, series in part.items()}

@@ -90,15 +90,16 @@ def _verb(info: RequestInfo, method: str, scope: str, query: Query, content_type
     if info.subresource in _CONNECTS:
         return "CONNECT"
     if upper in ("GET", "HEAD"):
-        return "WATCH" if info.verb == "watch" or (_watches(query) and upper == "GET") else "LIST" if scope != "resource" else "GET"
+        watching = info.verb == "watch" or (upper == "GET" and _watches(query))
+        return "WATCH" if watching else "GET" if scope == "resource" else "LIST"
     if upper == "PATCH" and content_type in APPLY_TYPES:
         return "APPLY"
     return upper if upper in _METHODS else "other"
 
 
 def _watches(query: Query) -> bool:
-    values = query.get("watch")
-    return bool(values) and values[0].lower() not in ("0", "false")
+    values = query.get("watch") or ("false",)
+    return values[0].lower() not in ("0", "false")
 
 
 def _dry_run(query: Query) -> str:

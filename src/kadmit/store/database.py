@@ -34,6 +34,9 @@ _SCHEMA_VERSION = 1
 _SWEEP = 256
 _BUSY_MILLISECONDS = 10_000
 
+PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 4000", "journal_size_limit = 67108864")
+"""FULL: in WAL mode only that syncs the disk at each commit."""
+
 _SCHEMA = """
 CREATE TABLE history (
   revision INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, created INTEGER NOT NULL, previous INTEGER NOT NULL
@@ -99,7 +102,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._connection = apsw.Connection(str(path))
         self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 4000", "journal_size_limit = 67108864"):
+        for pragma in PRAGMAS:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
 
     def close(self) -> None:

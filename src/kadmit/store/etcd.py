@@ -31,7 +31,6 @@ from kadmit.store.base import (
     Page,
     TooLarge,
     Unavailable,
-    Unusable,
 )
 from kadmit.store.etcd_client import Client, Lost, Tls, TooLargeForEtcd
 from kadmit.store.etcd_messages import Change, KeyValue, Ranged, Transacted, Watched
@@ -58,6 +57,7 @@ class EtcdStore:
         self._patience = patience_seconds
         self._hub = Hub(max(FIRST_REVISION, revision - _LOOK_BACK))
         self._follower = asyncio.create_task(self._follow())
+        self._follower.add_done_callback(lambda _: self._hub.close())  # a feed that has failed must not look like a quiet one
 
     @classmethod
     async def open(
@@ -297,13 +297,12 @@ class EtcdStore:
         return Event(Kind.PUT, self._key(pair), _value(pair), before, pair.revision)
 
     def _key(self, pair: KeyValue) -> str:
-        return pair.key[len(self._prefix) :].decode()
+        return pair.key[len(self._prefix) :].decode(errors="replace")
 
 
 def _value(pair: KeyValue) -> bytes:
-    if not pair.value.startswith(_HEADER):
-        raise Unusable(f"etcd key {pair.key!r} was not written by Kadmit")
-    return pair.value[len(_HEADER) + _MARK_SIZE :]
+    """NB: somebody may have put a value there by hand, without a mark."""
+    return pair.value[len(_HEADER) + _MARK_SIZE :] if pair.value.startswith(_HEADER) else pair.value
 
 
 def _unknown() -> Unavailable:

@@ -16,6 +16,7 @@ import grpc.aio
 from kadmit.store import etcd_messages as messages
 from kadmit.store.base import Compacted, FutureRevision, StoreError, Unavailable
 from kadmit.store.etcd_messages import Watched
+from kadmit.store.protobuf import Malformed
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),  # a page of large objects is larger than gRPC's 4 MiB
@@ -122,7 +123,10 @@ async def _next(call: _Stream) -> Watched:
         raise Lost("the watch was ended") from None
     if not isinstance(answer, bytes):
         raise Lost("etcd has ended the watch")
-    return messages.watched(answer)
+    try:
+        return messages.watched(answer)
+    except Malformed as error:
+        raise Lost(f"etcd has sent no message: {error}") from error
 
 
 def _checked(answer: Watched, start: int) -> Watched:

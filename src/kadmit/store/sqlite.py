@@ -47,6 +47,8 @@ class SqliteStore:
         self._poll_seconds = _POLL_SECONDS if self._announcements.listen(self._announced) else _POLL_SECONDS_WITHOUT_WAKEUP
         self._writer = Writer(folder.path, Database(path), self._announcements, self._committed)
         self._follower = asyncio.create_task(self._follow())
+        self._follower.add_done_callback(lambda _: self._hub.close())  # a feed that has failed must not look like a quiet one
+        self._closing = False
 
     @classmethod
     async def open(cls, path: Path, *, group: str = "") -> "SqliteStore":
@@ -102,15 +104,15 @@ class SqliteStore:
         self._hub.forget(revision)
 
     async def close(self) -> None:
-        if self._hub.closed:
+        if self._closing:
             return
+        self._closing = True
         self._hub.close()
         self._follower.cancel()
         with suppress(asyncio.CancelledError):
             await self._follower
         await asyncio.to_thread(self._writer.close)
         await asyncio.to_thread(self._readers.close)
-        await asyncio.sleep(0)  # the last replies of the writer are on their way
         self._announcements.close()
         self._database.close()
         self._folder.release()

@@ -108,9 +108,4 @@ KINDS: Mapping[tuple[str, str], Columns] = {
         Column("Modes", _lifecycles),
         AGE,
     ),
-    ("storage.k8s.io", "CSIStorageCapacity"): (
-        NAME,
-        Column("StorageClassName", at("storageClassName")),
-        Column("Capacity", at("capacity", UNSET)),
-    ),
 }

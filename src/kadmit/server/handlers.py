@@ -1,0 +1,281 @@
+"""Resource requests: find the resource, run the verb, show the answer in the form that was asked for."""
+
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from uuid import uuid4
+
+
+from kadmit.admission.answers import Answer
+from kadmit.admission.webhooks import Call
+from kadmit.api import errors, registration
+from kadmit.api.errors import ApiError, Details, Status
+from kadmit.api.meta import GroupVersionKind, GroupVersionResource
+from kadmit.cel.library.authorizer import Authorizer
+from kadmit.kinds.catalog import Resource
+from kadmit.matching.attributes import Json
+from kadmit.presentation import encoding, fieldselectors, listing, media
+from kadmit.presentation.media import Representation
+from kadmit.resources import options as write_options
+from kadmit.resources import subresources, verbs
+from kadmit.resources.context import Context, Given, Options, Target, metadata_of
+from kadmit.resources.verbs import Answered, Put, Verb
+from kadmit.server import connecting, reading, reviewing, shapes, watching
+from kadmit.server.cache import Cache
+from kadmit.server.exchange import Exchange, Reply
+
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no digits that look like letters, as in Kubernetes
+
+
+class WebhookCaller(Protocol):
+    """Calls webhooks. A seam, so that tests can answer without a network."""
+
+    async def call(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Answer]: ...
+
+
+class Plugins:
+    """Which admission plugins are on."""
+
+    __slots__ = ("mutating", "validating")
+
+    def __init__(self, *, mutating: bool = True, validating: bool = True) -> None:
+        self.mutating = mutating
+        self.validating = validating
+
+
+def not_found_path() -> ApiError:
+    """A path that leads nowhere."""
+    return ApiError(Status(404, "NotFound", "the server could not find the requested resource", Details()))
+
+
+def not_allowed() -> ApiError:
+    return ApiError(Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", Details()))
+
+
+class Resources:
+    """Answers requests for resources out of a cache, and writes through it."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        webhooks: WebhookCaller,
+        authorizer: Authorizer | None,
+        *,
+        serves: Any = None,
+        plugins: Plugins | None = None,
+    ) -> None:
+        self.cache = cache
+        self.webhooks = webhooks
+        self._authorizer = authorizer  # None: the roles of the cluster decide
+        self.serves = serves
+        self.plugins = plugins or Plugins()
+
+    @property
+    def authorizer(self) -> Authorizer:
+        return self._authorizer if self._authorizer is not None else self.cache.state.rbac
+
+    # ------------------------------------------------------------ finding
+
+    def resource(self, info: Any) -> Resource:
+        found = self.cache.state.known.resource(GroupVersionResource(info.group, info.version, info.resource))
+        if found is None or not found.served or (self.serves is not None and not self.serves(info.group, info.version)):
+            raise not_found_path()
+        return found
+
+    def target(self, exchange: Exchange) -> Target:
+        info = exchange.info
+        resource = self.resource(info)
+        if info.subresource and resource.subresource(info.subresource) is None and info.subresource not in connecting.KNOWN:
+            raise not_found_path()
+        if info.namespace and not resource.namespaced and resource.gvr != ("", "v1", "namespaces"):
+            raise not_found_path()
+        namespace = info.namespace if resource.namespaced else ""
+        return Target(resource, namespace, info.name, info.subresource)
+
+    async def handle(self, exchange: Exchange) -> Reply:
+        """Raises ApiError."""
+        target = self.target(exchange)
+        _warn_of_old_version(exchange, target)
+        if connecting.is_connect(target):
+            return await connecting.connect(self, exchange, target)
+        handler = _HANDLERS.get((exchange.method, bool(target.name)))
+        if handler is None or (target.resource.namespaced and not target.namespace and exchange.method not in ("GET", "HEAD")):
+            raise not_allowed()
+        _check_verb(exchange, target)
+        return await handler(self, exchange, target)
+
+    # ------------------------------------------------------------ writing
+
+    def context(self, exchange: Exchange, options: Options) -> Context:
+        state = self.cache.state
+        return Context(
+            state.known,
+            state.world(self.authorizer),
+            state.snapshot,
+            exchange.user,
+            options,
+            _given(),
+            exchange.record,
+            state.pool if exchange.info.resource == "services" else None,
+            self.plugins.mutating,
+            self.plugins.validating,
+        )
+
+    async def run(self, verb: Verb, exchange: Exchange) -> Answered:
+        """Do what a verb asks for, until it answers."""
+        try:
+            effect = next(verb)
+            while True:
+                if isinstance(effect, Put):
+                    try:
+                        revision = await self.cache.put(effect)
+                    except (verbs.Exists, verbs.Stale) as e:
+                        effect = verb.throw(e)
+                        continue
+                    effect = verb.send(revision)
+                else:
+                    effect = verb.send(await self.webhooks.call(effect, deadline=exchange.deadline))
+        except StopIteration as end:
+            answered: Answered = end.value
+            return answered
+
+    async def create(self, exchange: Exchange, target: Target) -> Reply:
+        how = _negotiated(exchange, target)
+        is_yaml = media.body_type(exchange.content_type) == media.YAML
+        options = write_options.read("CreateOptions", exchange.query, user_agent=exchange.user_agent)
+        context = self.context(exchange, options)
+        if reviewing.is_review(target):
+            made = reviewing.review(context, target, exchange.body, self.authorizer, is_yaml=is_yaml)
+            return self._shown(exchange, target, Answered(made, 201), how)
+        answered = await self.run(verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange)
+        return self._shown(exchange, target, answered, how)
+
+    async def update(self, exchange: Exchange, target: Target) -> Reply:
+        how = _negotiated(exchange, target)
+        options = write_options.read("UpdateOptions", exchange.query, user_agent=exchange.user_agent)
+        is_yaml = media.body_type(exchange.content_type) == media.YAML
+        verb = verbs.update(self.context(exchange, options), self.cache.state, target, exchange.body, is_yaml=is_yaml)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
+
+    async def patch(self, exchange: Exchange, target: Target) -> Reply:
+        patch_type = media.patch_type(exchange.content_type, custom=target.resource.custom)
+        how = _negotiated(exchange, target)
+        options = write_options.read("PatchOptions", exchange.query, user_agent=exchange.user_agent, patch_type=patch_type)
+        verb = verbs.patch(self.context(exchange, options), self.cache.state, target, exchange.body, patch_type)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
+
+    async def delete(self, exchange: Exchange, target: Target) -> Reply:
+        how = _negotiated(exchange, target)
+        options, delete_options = reading.delete_options(exchange)
+        verb = verbs.delete(self.context(exchange, options), self.cache.state, target, delete_options)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
+
+    async def delete_collection(self, exchange: Exchange, target: Target) -> Reply:
+        how = _negotiated(exchange, target)
+        listed = listing.parse(exchange.query, self.fields_of(target))
+        options, delete_options = reading.delete_options(exchange)
+        chosen = [o for o in self.objects(target) if listed.selection.matches(o)]
+        for value in chosen:
+            one = Target(target.resource, metadata_of(value).get("namespace") or "", metadata_of(value)["name"])
+            context = self.context(exchange, options)
+            try:
+                await self.run(verbs.delete(context, self.cache.state, one, delete_options, of_many=True), exchange)
+            except ApiError as e:
+                if e.status.code != 404:
+                    raise
+        made = shapes.list_of(target, chosen, self.cache.state.revision)
+        return self._shown(exchange, target, Answered(made), how)
+
+    # ------------------------------------------------------------ reading
+
+    def fields_of(self, target: Target) -> fieldselectors.SelectableFields:
+        custom = self.cache.state.known.custom.get(target.resource.gvk)
+        paths = custom.selectable_fields if custom is not None else ()
+        return fieldselectors.of(target.resource, custom_fields=paths)
+
+    def objects(self, target: Target) -> list[Json]:
+        """All objects of a list, in the version of its URL."""
+        state = self.cache.state
+        kind = GroupVersionKind(*target.resource.gvk)
+        place = (target.resource.group, target.resource.plural)
+        return [state.known.convert(o, kind) for o in state.all(place, target.namespace or None)]
+
+    async def get(self, exchange: Exchange, target: Target) -> Reply:
+        how = _negotiated(exchange, target)
+        reading.check_get(exchange)
+        live = verbs.find(self.cache.state, target)
+        return self._shown(exchange, target, Answered(subresources.view(target, live, self.cache.state.known)), how)
+
+    async def list(self, exchange: Exchange, target: Target) -> Reply:
+        name = exchange.info.name or None
+        listed = listing.parse(exchange.query, self.fields_of(target), name=name)
+        if listed.watch or exchange.info.verb == "watch":
+            how = media.negotiate_stream(exchange.accept, pretty=_pretty(exchange))
+            events = watching.stream(self, exchange, target, listed, how)
+            first: AsyncIterator[bytes] = await watching.started(events)
+            return Reply(200, stream=first, content_type=watching.content_type(how))
+        how = _negotiated(exchange, target)
+        made = await reading.listed(self, target, listed)
+        return self._shown(exchange, target, Answered(made), how)
+
+    # ------------------------------------------------------------ showing
+
+    def _shown(self, exchange: Exchange, target: Target, answered: Answered, how: Representation) -> Reply:
+        """The answer in the form that was asked for."""
+        value = shapes.represent(answered.object, how, target, exchange, self.cache.state.known)
+        body = encoding.encode(value, how)
+        return Reply(answered.code, body, how.media_type, object=answered.object)
+
+
+def _negotiated(exchange: Exchange, target: Target) -> Representation:
+    if not target.resource.custom:
+        media.route(exchange.accept, lists=exchange.method == "GET" and not target.name)
+    return media.negotiate(exchange.accept, pretty=_pretty(exchange))
+
+
+def _pretty(exchange: Exchange) -> bool:
+    return media.wants_pretty(exchange.asked("pretty"), exchange.user_agent)
+
+
+def _check_verb(exchange: Exchange, target: Target) -> None:
+    """Raises ApiError (405) for what a resource does not do."""
+    wanted = {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(exchange.method, "")
+    if exchange.method == "DELETE":
+        wanted = "delete" if target.name else "deletecollection"
+    if exchange.method in ("GET", "HEAD"):
+        wanted = "get" if target.name else "list"
+    sub = target.resource.subresource(target.subresource) if target.subresource else None
+    offered: Sequence[str] = sub.verbs if sub is not None else target.resource.verbs
+    if wanted not in offered and not (wanted == "list" and exchange.info.verb == "watch"):
+        raise not_allowed()
+
+
+def _warn_of_old_version(exchange: Exchange, target: Target) -> None:
+    kind = GroupVersionKind(*target.resource.gvk)
+    text = registration.deprecation(kind) if registration.is_registration(kind) else None
+    if text is not None:
+        exchange.record.warn(text)
+        exchange.record.annotations["k8s.io/deprecated"] = "true"
+        removed = text.split("unavailable in v")[-1].split("+")[0] if "unavailable in v" in text else ""
+        if removed:
+            exchange.record.annotations["k8s.io/removed-release"] = removed
+
+
+def _given() -> Given:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Given(now, str(uuid4()), "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(5)))
+
+
+_HANDLERS: Mapping[tuple[str, bool], Any] = {
+    ("GET", True): Resources.get,
+    ("HEAD", True): Resources.get,
+    ("GET", False): Resources.list,
+    ("HEAD", False): Resources.list,
+    ("POST", False): Resources.create,
+    ("POST", True): Resources.create,
+    ("PUT", True): Resources.update,
+    ("PATCH", True): Resources.patch,
+    ("DELETE", True): Resources.delete,
+    ("DELETE", False): Resources.delete_collection,
+}

@@ -1,0 +1,78 @@
+"""Why a call failed on its way, in the words of Go's net, crypto/tls and net/http."""
+
+import errno
+import re
+import ssl
+
+import aiohttp
+
+from kadmit.api.gojson import quoted
+from kadmit.server.dialing import LookupFailed, Trip, shown
+from kadmit.server.service_resolver import Address, ServiceError
+from kadmit.server.tls import handshake_text
+
+DEADLINE = "context deadline exceeded"
+_BROKEN = "net/http: HTTP/1.x transport connection broken: "
+_GIVEN = re.compile(r"b(['\"])(.*?)\1")
+_ERRNO_WORDS = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.ECONNRESET: "connection reset by peer",
+    errno.ECONNABORTED: "software caused connection abort",
+    errno.EHOSTUNREACH: "no route to host",
+    errno.ENETUNREACH: "network is unreachable",
+    errno.ETIMEDOUT: "connection timed out",
+    errno.EPIPE: "broken pipe",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "operation not permitted",
+    errno.EINVAL: "invalid argument",
+    errno.EADDRNOTAVAIL: "cannot assign requested address",
+    errno.EMFILE: "too many open files",
+    errno.ENFILE: "too many open files in system",
+}
+_WHILE_TALKING = (errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED)
+
+
+def sending(error: Exception, trip: Trip, address: Address) -> str:
+    """Why no answer came; `address` is what the URL names, for errors that come before anything was resolved."""
+    if isinstance(error, ServiceError | LookupFailed):
+        return str(error)
+    if isinstance(error, ssl.SSLError) or "[SSL" in str(error):
+        return handshake_text(str(error))
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return error.message
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return _connecting(error.os_error, trip, address, proxy=isinstance(error, aiohttp.ClientProxyConnectionError))
+    if isinstance(error, OSError):
+        return _talking(error.errno, trip)
+    return _BROKEN + _malformed(str(error)) if isinstance(error, aiohttp.ClientResponseError) else "EOF"
+
+
+def _connecting(error: OSError, trip: Trip, address: Address, *, proxy: bool) -> str:
+    if error.errno is None or error.errno in _WHILE_TALKING:
+        return _talking(error.errno, trip)
+    stage = "proxyconnect tcp: dial" if proxy else "dial"
+    return f"{stage} tcp {shown(trip.dialled or address)}: connect: {_words(error.errno)}"
+
+
+def _talking(code: int | None, trip: Trip) -> str:
+    """NB: without a number it is Python's own word for a peer that went away."""
+    if code is None:
+        return "EOF"
+    verb = "write" if code == errno.EPIPE else "read"
+    return f"{verb} tcp {shown(trip.local)}->{shown(trip.remote)}: {verb}: {_words(code)}"
+
+
+def _words(code: int) -> str:
+    return _ERRNO_WORDS.get(code) or f"errno {code}"
+
+
+def _malformed(message: str) -> str:
+    given = _GIVEN.search(message)
+    return "malformed HTTP response " + quoted(given[2].partition("\\r")[0] if given else "")
+
+
+def reading(error: Exception) -> str:
+    """Why an answer broke off."""
+    if isinstance(error, OSError) and error.errno in _ERRNO_WORDS:
+        return f"read: {_words(error.errno)}"
+    return "invalid byte in chunk length" if "chunk size" in str(error).lower() else "unexpected EOF"

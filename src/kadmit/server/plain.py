@@ -1,0 +1,119 @@
+"""Paths that are no resources: discovery, OpenAPI, version, health, metrics."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+
+from kadmit.kinds.known import Known
+from kadmit.matching.attributes import Json
+from kadmit.presentation import encoding, media
+from kadmit.presentation.discovery import Aggregated, Discovery
+from kadmit.presentation.media import Endpoint
+from kadmit.server.exchange import Exchange, Reply
+from kadmit.server.handlers import not_found_path
+from kadmit.server.metrics import Metrics
+from kadmit.server.metrictext import render
+
+VERSION = {
+    "major": "1",
+    "minor": "36",
+    "gitVersion": "v1.36.4",
+    "gitCommit": "kadmit",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "none",
+    "compiler": "cpython",
+    "platform": "linux/amd64",
+}
+_HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+class Plain:
+    """Answers what is known without looking at any object."""
+
+    def __init__(
+        self, known: Callable[[], Known], metrics: Metrics, *, serves: Any = None, ready: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._known = known
+        self._metrics = metrics
+        self._serves = serves
+        self._ready = ready
+        self._made: tuple[Known, Discovery] | None = None
+
+    @property
+    def discovery(self) -> Discovery:
+        known = self._known()
+        if self._made is None or self._made[0] is not known:
+            catalog = known.catalog if self._serves is None else self._serves.applied(known.catalog)
+            self._made = known, Discovery(catalog)
+        return self._made[1]
+
+    async def handle(self, exchange: Exchange) -> Reply:
+        """Raises ApiError."""
+        path = exchange.path.rstrip("/") or "/"
+        if path.startswith(_HEALTH):
+            return self._health(path)
+        if path == "/metrics":
+            text = await asyncio.to_thread(render, self._metrics.snapshot())
+            return Reply(200, text if isinstance(text, bytes) else text.encode(), "text/plain; version=0.0.4; charset=utf-8")
+        if path == "/version":
+            return self._json(exchange, VERSION)
+        if path.startswith("/openapi/"):
+            return await self._openapi(exchange, path)
+        return self._discovery(exchange, path)
+
+    def _health(self, path: str) -> Reply:
+        if path.startswith("/readyz") and not self._ready():
+            return Reply(500, b"not ready", "text/plain; charset=utf-8")
+        return Reply(200, b"ok", "text/plain; charset=utf-8")
+
+    def _json(self, exchange: Exchange, value: Json, **headers: str) -> Reply:
+        pretty = media.wants_pretty(exchange.asked("pretty"), exchange.user_agent)
+        how = media.negotiate(exchange.accept, endpoint=Endpoint.PLAIN, pretty=pretty)
+        return Reply(200, encoding.encode(value, how), how.media_type, dict(headers), object=value)
+
+    def _discovery(self, exchange: Exchange, path: str) -> Reply:
+        discovery = self.discovery
+        if exchange.method not in ("GET", "HEAD"):
+            raise not_found_path()
+        if path in ("/api", "/apis") and media.wants_aggregated_discovery(exchange.accept):
+            return self._aggregated(exchange, discovery.aggregated_core() if path == "/api" else discovery.aggregated())
+        value = self._document(discovery, path)
+        if value is None:
+            raise not_found_path()
+        return self._json(exchange, value)
+
+    def _document(self, discovery: Discovery, path: str) -> Json | None:
+        parts = path.strip("/").split("/")
+        match parts:
+            case [""]:
+                return {"paths": discovery.paths()}
+            case ["api"]:
+                return discovery.versions()
+            case ["apis"]:
+                return discovery.groups()
+            case ["api", version]:
+                return discovery.resources("", version)
+            case ["apis", group]:
+                return discovery.group(group)
+            case ["apis", group, version]:
+                return discovery.resources(group, version)
+        return None
+
+    def _aggregated(self, exchange: Exchange, found: Aggregated) -> Reply:
+        etag = f'"{found.hash}"'
+        if exchange.headers.get("If-None-Match") == etag:
+            return Reply(304, b"", found.content_type, {"ETag": etag})
+        return Reply(200, found.body, found.content_type, {"ETag": etag, "Vary": "Accept"})
+
+    async def _openapi(self, exchange: Exchange, path: str) -> Reply:
+        from kadmit.presentation import openapi  # large, and only asked for by some clients
+
+        found = await asyncio.to_thread(openapi.document, self._known(), path)
+        if found is None:
+            raise not_found_path()
+        etag = f'"{found.hash}"'
+        if exchange.headers.get("If-None-Match") == etag:
+            return Reply(304, b"", found.content_type, {"ETag": etag})
+        return Reply(200, found.body, found.content_type, {"ETag": etag, "Vary": "Accept"})

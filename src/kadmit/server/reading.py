@@ -1,0 +1,91 @@
+"""Lists and the options of reads and deletes."""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from kadmit.api import errors, yaml
+from kadmit.api.meta import GroupVersionKind
+from kadmit.matching.attributes import Json
+from kadmit.presentation import continuation, media
+from kadmit.presentation.listing import ListOptions
+from kadmit.resources import options as write_options
+from kadmit.resources.context import Options, Target, metadata_of, with_metadata
+from kadmit.resources.deleting import DeleteOptions
+from kadmit.server import shapes
+from kadmit.server.cache import key_of
+from kadmit.server.exchange import Exchange
+from kadmit.store import base
+
+if TYPE_CHECKING:
+    from kadmit.server.handlers import Resources
+
+
+def check_get(exchange: Exchange) -> None:
+    """A resourceVersion that is no number is refused, even of a get. Raises ApiError."""
+    version = exchange.asked("resourceVersion")
+    if version:
+        continuation.resource_version(version)
+
+
+def delete_options(exchange: Exchange) -> tuple[Options, DeleteOptions]:
+    """From the body if there is one, else from the query. Raises ApiError."""
+    body: Json | None = None
+    if exchange.body.strip():
+        body = _read_body(exchange)
+    return write_options.read_delete(exchange.query, body, user_agent=exchange.user_agent)
+
+
+def _read_body(exchange: Exchange) -> Json:
+    is_yaml = media.body_type(exchange.content_type) == media.YAML
+    try:
+        value: Any = yaml.load(exchange.body).value if is_yaml else orjson.loads(exchange.body)
+    except ValueError as e:
+        raise errors.bad_request(str(e)) from None
+    if not isinstance(value, dict):
+        raise errors.bad_request("the body of a delete must be DeleteOptions")
+    kind = value.get("kind")
+    if kind not in (None, "", "DeleteOptions"):
+        raise errors.bad_request(f"decoded object cannot be converted to DeleteOptions: {kind}")
+    return value
+
+
+async def listed(resources: "Resources", target: Target, options: ListOptions) -> Json:
+    """A list, or one page of it. Raises ApiError."""
+    moment = options.moment()
+    revision = await resources.cache.settled()
+    if moment.not_before > revision:
+        raise continuation.too_large(moment.not_before, revision)
+    shown_at = moment.exact or revision
+    objects = resources.objects(target) if shown_at == revision else await _at(resources, target, shown_at, revision)
+    found = [o for o in objects if options.selection.matches(o) and _key(target, o) >= moment.start]
+    if not options.limit or len(found) <= options.limit:
+        return shapes.list_of(target, found, shown_at)
+    page = found[: options.limit]
+    made = shapes.list_of(target, page, shown_at)
+    made["metadata"]["continue"] = continuation.after(_key(target, page[-1]), shown_at)
+    if options.selection.everything:
+        made["metadata"]["remainingItemCount"] = len(found) - options.limit
+    return made
+
+
+async def _at(resources: "Resources", target: Target, revision: int, current: int) -> list[Json]:
+    """Objects as they were at a revision. Raises ApiError (410 if nobody knows any more)."""
+    if revision > current:
+        raise continuation.too_large(revision, current, retry=0)
+    place = (target.resource.group, target.resource.plural)
+    prefix = key_of(place, (target.namespace, "")) if target.namespace else key_of(place, ("x", "")).removesuffix("x/")
+    try:
+        page = await resources.cache.store.list(prefix, revision=revision)
+    except base.Compacted:
+        raise continuation.list_too_old() from None
+    known, kind = resources.cache.state.known, GroupVersionKind(*target.resource.gvk)
+    values = [with_metadata(orjson.loads(e.value), resourceVersion=str(e.revision)) for e in page.entries]
+    return [known.convert(v, kind) for v in values]
+
+
+def _key(target: Target, value: Json) -> str:
+    """Where an object stands in a list: by name, or by namespace and name."""
+    metadata = metadata_of(value)
+    across = target.resource.namespaced and not target.namespace
+    return f"{metadata.get('namespace') or ''}/{metadata['name']}" if across else str(metadata["name"])
