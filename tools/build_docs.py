@@ -361,7 +361,7 @@ $ kadmit eval 'object.spec.replicas * 2' -f deployment.yaml
 type int, cost 4
 $ kadmit eval "request.resource.resource + '/' + object.metadata.name" -f deployment.yaml
 "deployments/web"
-type string, cost 7
+type string, cost 10
 ```
 
 With `-o json` everything is in one object. `stage` says whether the expression failed to compile or to run.
@@ -393,7 +393,6 @@ has(object.spec.paused) && object.spec.paused || object.spec.replicas > 2  →  
         object.spec  →  {"replicas": 3}
   object.spec.replicas > 2  →  true
     object.spec.replicas  →  3
-      object.spec  →  {"replicas": 3}
 true
 type bool, cost 6
 ```

@@ -202,7 +202,6 @@ def test_a_trace_shows_every_sub_expression_with_its_value(deployment: str) -> N
         "  x == object.spec.replicas  →  true (3 times)",
         "    x  →  3 (3 times)",
         "    object.spec.replicas  →  3 (3 times)",
-        '      object.spec  →  {"replicas": 3, "paused": false} (3 times)',
         "type bool, cost 28",
     ]
 
@@ -215,6 +214,15 @@ def test_a_trace_leads_to_the_error() -> None:
         "  1 + 2  →  3",
         "  object.a  →  error: no such key: a",
         "no such key: a",
+    ]
+
+
+def test_a_trace_shows_how_far_a_path_could_be_followed() -> None:
+    run = kadmit("--trace", "-f", "-", "object.a.b.c", stdin='{"a": {"b": {"d": 1}}}')
+    assert run.stderr.splitlines() == [
+        "object.a.b.c  →  error: no such key: c",
+        '  object.a.b  →  {"d": 1}',
+        "no such key: c",
     ]
 
 

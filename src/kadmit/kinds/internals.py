@@ -51,6 +51,11 @@ def _field(words: list[str]) -> _Field:
     return _Field(name, tuple(keys.split("/")), of_type, words[-1] == "omitempty")
 
 
+def members(struct: str) -> Iterator[tuple[str, str]]:
+    """The fields of a struct: each with its name and its key in the object."""
+    return ((field.name, field.keys[-1]) for field in _structs()[struct])
+
+
 # ---------------------------------------------------------------- shown as JSON
 
 

@@ -104,7 +104,7 @@ def _program(env: Environment, text: str, returns: Type, otherwise: str) -> tupl
     try:
         program = env.compile(text, limit=cost.PER_CALL_LIMIT)
     except CompileError as error:
-        return None, f"compilation failed: {error}"
+        return None, str(error)
     return (program, "") if program.output_type.same(returns) else (None, otherwise)
 
 

@@ -7,6 +7,7 @@ Status objects; what nobody expected becomes a 500 that says so, and a line in t
 import asyncio
 import ssl
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ from kadmit.server import audit, requestlabels
 from kadmit.server.audit import Auditor, Trail
 from kadmit.server.exchange import Exchange, Reply
 from kadmit.server.handlers import Resources
+from kadmit.server.logs import Log
 from kadmit.server.metrics import Metrics
 from kadmit.server.plain import Plain
 
@@ -46,7 +48,7 @@ class Server:
     metrics: Metrics
     max_body: int = MAX_BODY
     request_timeout: float = 60.0
-    log: Any = None
+    log: Log | None = None
     _modes: dict[str, str] = field(default_factory=dict)  # by requester: how they were last allowed to impersonate
     _watches: set["asyncio.Task[Any]"] = field(default_factory=set)
 
@@ -91,8 +93,8 @@ class Server:
         source = (request.remote,) if request.remote else ()
         about = audit.Request(audit_id, request.path_qs, begun, source, request.headers.get("User-Agent", ""))
         trail = self.auditor.follow(about, asked)
-        labels = requestlabels.labels(info, request.method, dry_run="dryRun" in request.query)
         exchange = Exchange(request.method, path, _query(request), request.headers, b"", info, user)
+        labels = self._labels(exchange)
         reply: Reply
         try:
             trail.received()
@@ -108,10 +110,19 @@ class Server:
             raise
         except Exception as e:
             if self.log is not None:
-                self.log.exception("request failed", path=path)
+                self.log.error("request failed", path=path, error="".join(traceback.format_exception(e)))
             trail.panicked(e)
             reply = self._status_reply(errors.internal("the server met an unexpected condition"), request, pretty)
         return await self._send(request, reply, exchange, trail, labels, audit_id, begun)
+
+    def _labels(self, exchange: Exchange) -> requestlabels.RequestLabels | None:
+        """NB: nothing for what is not served, so that clients cannot make labels up."""
+        info = exchange.info
+        if info.is_resource_request:
+            known = self.resources.knows(info)
+            return requestlabels.of_resource(info, exchange.method, exchange.query, exchange.content_type) if known else None
+        path = self.plain.known_path(exchange.path)
+        return requestlabels.of_path(path, exchange.method) if path else None
 
     def _impersonated(
         self, request: web.Request, asked: Attributes, exchange: Exchange, trail: Trail
@@ -190,7 +201,7 @@ class Server:
         )
 
     async def _send(
-        self, request: web.Request, reply: Reply, exchange: Exchange, trail: Trail, labels: Any, audit_id: str, begun: float
+        self, request: web.Request, reply: Reply, exchange: Exchange, trail: Trail, labels: requestlabels.RequestLabels | None, audit_id: str, begun: float
     ) -> web.StreamResponse:
         record = exchange.record
         headers = [(audit.HEADER, audit_id), ("Cache-Control", "no-cache, private"), *reply.headers.items()]
@@ -206,11 +217,15 @@ class Server:
         if reply.object is not None:
             trail.response_object(reply.object)
         trail.complete(reply.status)
-        self.metrics.request(labels, reply.status, time.time() - begun)
+        self._count(labels, reply.status, begun)
         return response
 
+    def _count(self, labels: requestlabels.RequestLabels | None, status: int, begun: float) -> None:
+        if labels is not None:
+            self.metrics.request(labels, status, time.time() - begun)
+
     async def _send_stream(
-        self, request: web.Request, reply: Reply, headers: list[tuple[str, str]], trail: Trail, labels: Any, begun: float
+        self, request: web.Request, reply: Reply, headers: list[tuple[str, str]], trail: Trail, labels: requestlabels.RequestLabels | None, begun: float
     ) -> web.StreamResponse:
         assert reply.stream is not None
         response = web.StreamResponse(status=reply.status)
@@ -232,7 +247,7 @@ class Server:
         finally:
             self._watches.discard(task)
             trail.complete(reply.status)
-            self.metrics.request(labels, reply.status, time.time() - begun)
+            self._count(labels, reply.status, begun)
         return response
 
 

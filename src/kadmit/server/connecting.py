@@ -32,7 +32,7 @@ def is_connect(target: Target) -> bool:
 
 async def connect(resources: "Resources", exchange: Exchange, target: Target) -> Reply:
     """Raises ApiError: refused by admission, or because there is nothing to connect to."""
-    answered = await resources.run(_connect(resources, exchange, target), exchange)
+    answered = await resources.run(_connect(resources, exchange, target), exchange.deadline)
     return Reply(answered.code)
 
 

@@ -7,6 +7,7 @@ Trip in its context, into which the connector writes them.
 import asyncio
 import contextlib
 import ipaddress
+import select
 import socket
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -106,16 +107,33 @@ def _result(hostname: str, address: Address) -> ResolveResult:
 
 
 class Connector(aiohttp.TCPConnector):
-    """Notes which connection a request goes over."""
+    """Notes which connection a request goes over, and never takes a kept one that its server has closed meanwhile."""
 
     async def connect(self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:
-        connection = await super().connect(req, traces, timeout)
         trip = TRIP.get()
+        connection = await super().connect(req, traces, timeout)
+        while trip.reused and _has_spoken(connection):
+            connection.close()
+            trip.reused = False
+            connection = await super().connect(req, traces, timeout)
         transport = connection.transport
         assert transport is not None
         trip.local = _address(transport.get_extra_info("sockname"))
         trip.remote = _address(transport.get_extra_info("peername"))
         return connection
+
+
+def _has_spoken(connection: Connection) -> bool:
+    """Whether something waits to be read on a connection over which nothing was asked: nothing but its end can.
+
+    The loop would find out a moment later, when the review has been sent, and it could not be told whether it had arrived.
+    """
+    transport = connection.transport
+    if transport is None or transport.is_closing():
+        return True
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def noted_socket(info: tuple[Any, ...]) -> socket.socket:

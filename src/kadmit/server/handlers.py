@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 
+from kadmit.access.attributes import RequestInfo
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.api import errors, registration
@@ -17,6 +18,7 @@ from kadmit.kinds.catalog import Resource
 from kadmit.matching.attributes import Json
 from kadmit.presentation import encoding, fieldselectors, listing, media
 from kadmit.presentation.media import Representation
+from kadmit.presentation.runtimeconfig import RuntimeConfig
 from kadmit.resources import options as write_options
 from kadmit.resources import subresources, verbs
 from kadmit.resources.context import Context, Given, Options, Target, metadata_of
@@ -62,13 +64,13 @@ class Resources:
         webhooks: WebhookCaller,
         authorizer: Authorizer | None,
         *,
-        serves: Any = None,
+        serves: RuntimeConfig | None = None,
         plugins: Plugins | None = None,
     ) -> None:
         self.cache = cache
         self.webhooks = webhooks
         self._authorizer = authorizer  # None: the roles of the cluster decide
-        self.serves = serves
+        self.serves = serves or RuntimeConfig()
         self.plugins = plugins or Plugins()
 
     @property
@@ -77,9 +79,18 @@ class Resources:
 
     # ------------------------------------------------------------ finding
 
-    def resource(self, info: Any) -> Resource:
+    def _served(self, info: RequestInfo) -> Resource | None:
         found = self.cache.state.known.resource(GroupVersionResource(info.group, info.version, info.resource))
-        if found is None or not found.served or (self.serves is not None and not self.serves(info.group, info.version)):
+        if found is None or not found.served or not (found.custom or self.serves.serves(info.group, info.version)):
+            return None
+        return found
+
+    def knows(self, info: RequestInfo) -> bool:
+        return self._served(info) is not None
+
+    def resource(self, info: RequestInfo) -> Resource:
+        found = self._served(info)
+        if found is None:
             raise not_found_path()
         return found
 
@@ -115,14 +126,14 @@ class Resources:
             state.snapshot,
             exchange.user,
             options,
-            _given(),
+            given(),
             exchange.record,
             state.pool if exchange.info.resource == "services" else None,
             self.plugins.mutating,
             self.plugins.validating,
         )
 
-    async def run(self, verb: Verb, exchange: Exchange) -> Answered:
+    async def run(self, verb: Verb, deadline: float | None = None) -> Answered:
         """Do what a verb asks for, until it answers."""
         try:
             effect = next(verb)
@@ -135,7 +146,7 @@ class Resources:
                         continue
                     effect = verb.send(revision)
                 else:
-                    effect = verb.send(await self.webhooks.call(effect, deadline=exchange.deadline))
+                    effect = verb.send(await self.webhooks.call(effect, deadline=deadline))
         except StopIteration as end:
             answered: Answered = end.value
             return answered
@@ -148,7 +159,7 @@ class Resources:
         if reviewing.is_review(target):
             made = reviewing.review(context, target, exchange.body, self.authorizer, is_yaml=is_yaml)
             return self._shown(exchange, target, Answered(made, 201), how)
-        answered = await self.run(verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange)
+        answered = await self.run(verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange.deadline)
         return self._shown(exchange, target, answered, how)
 
     async def update(self, exchange: Exchange, target: Target) -> Reply:
@@ -156,20 +167,20 @@ class Resources:
         options = write_options.read("UpdateOptions", exchange.query, user_agent=exchange.user_agent)
         is_yaml = media.body_type(exchange.content_type) == media.YAML
         verb = verbs.update(self.context(exchange, options), self.cache.state, target, exchange.body, is_yaml=is_yaml)
-        return self._shown(exchange, target, await self.run(verb, exchange), how)
+        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
 
     async def patch(self, exchange: Exchange, target: Target) -> Reply:
         patch_type = media.patch_type(exchange.content_type, custom=target.resource.custom)
         how = _negotiated(exchange, target)
         options = write_options.read("PatchOptions", exchange.query, user_agent=exchange.user_agent, patch_type=patch_type)
         verb = verbs.patch(self.context(exchange, options), self.cache.state, target, exchange.body, patch_type)
-        return self._shown(exchange, target, await self.run(verb, exchange), how)
+        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
 
     async def delete(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
         options, delete_options = reading.delete_options(exchange)
         verb = verbs.delete(self.context(exchange, options), self.cache.state, target, delete_options)
-        return self._shown(exchange, target, await self.run(verb, exchange), how)
+        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
 
     async def delete_collection(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
@@ -180,7 +191,7 @@ class Resources:
             one = Target(target.resource, metadata_of(value).get("namespace") or "", metadata_of(value)["name"])
             context = self.context(exchange, options)
             try:
-                await self.run(verbs.delete(context, self.cache.state, one, delete_options, of_many=True), exchange)
+                await self.run(verbs.delete(context, self.cache.state, one, delete_options, of_many=True), exchange.deadline)
             except ApiError as e:
                 if e.status.code != 404:
                     raise
@@ -262,7 +273,7 @@ def _warn_of_old_version(exchange: Exchange, target: Target) -> None:
             exchange.record.annotations["k8s.io/removed-release"] = removed
 
 
-def _given() -> Given:
+def given() -> Given:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Given(now, str(uuid4()), "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(5)))
 

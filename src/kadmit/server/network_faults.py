@@ -43,23 +43,28 @@ def sending(error: Exception, trip: Trip, address: Address) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return _connecting(error.os_error, trip, address, proxy=isinstance(error, aiohttp.ClientProxyConnectionError))
     if isinstance(error, OSError):
-        return _talking(error.errno, trip)
-    return _BROKEN + _malformed(str(error)) if isinstance(error, aiohttp.ClientResponseError) else "EOF"
+        return _talking(error.errno, trip, trip.dialled or address)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return _BROKEN + _malformed(error.message)
+    if isinstance(error, ValueError):
+        return "net/http: invalid header field value"
+    partly = isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
+    return "unexpected EOF" if partly else "EOF"
 
 
 def _connecting(error: OSError, trip: Trip, address: Address, *, proxy: bool) -> str:
     if error.errno is None or error.errno in _WHILE_TALKING:
-        return _talking(error.errno, trip)
+        return _talking(error.errno, trip, trip.dialled or address)
     stage = "proxyconnect tcp: dial" if proxy else "dial"
     return f"{stage} tcp {shown(trip.dialled or address)}: connect: {_words(error.errno)}"
 
 
-def _talking(code: int | None, trip: Trip) -> str:
+def _talking(code: int | None, trip: Trip, address: Address) -> str:
     """NB: without a number it is Python's own word for a peer that went away."""
     if code is None:
         return "EOF"
     verb = "write" if code == errno.EPIPE else "read"
-    return f"{verb} tcp {shown(trip.local)}->{shown(trip.remote)}: {verb}: {_words(code)}"
+    return f"{verb} tcp {shown(trip.local)}->{shown(trip.remote or address)}: {verb}: {_words(code)}"
 
 
 def _words(code: int) -> str:
@@ -67,8 +72,21 @@ def _words(code: int) -> str:
 
 
 def _malformed(message: str) -> str:
-    given = _GIVEN.search(message)
-    return "malformed HTTP response " + quoted(given[2].partition("\\r")[0] if given else "")
+    """The parser's complaint shows the line; Go shows the part of it that it minds."""
+    found = _GIVEN.search(message)
+    line = found[2] if found else ""
+    if "status code" in message:
+        return f"malformed HTTP status code {quoted(line.split(maxsplit=2)[1])}"
+    if "header token" in message:
+        return f"malformed MIME header: missing colon: {quoted(line)}"
+    if "Content-Length" in message:
+        return f"bad Content-Length {quoted(line.partition(':')[2].strip())}"
+    return f"malformed HTTP response {quoted(line)}"
+
+
+def breaks_body(error: Exception) -> bool:
+    """Whether it is the body that cannot be read, though it came together with the head."""
+    return isinstance(error, aiohttp.ClientResponseError) and "chunk size" in error.message
 
 
 def reading(error: Exception) -> str:

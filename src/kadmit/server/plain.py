@@ -13,7 +13,7 @@ from kadmit.presentation.media import Endpoint
 from kadmit.server.exchange import Exchange, Reply
 from kadmit.server.handlers import not_found_path
 from kadmit.server.metrics import Metrics
-from kadmit.server.metrictext import render
+from kadmit.server.metrictext import CONTENT_TYPE
 
 VERSION = {
     "major": "1",
@@ -26,6 +26,7 @@ VERSION = {
     "compiler": "cpython",
     "platform": "linux/amd64",
 }
+_COUNTED = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/api", "/apis", "/openapi/v2", "/openapi/v3"))
 _HEALTH = ("/healthz", "/livez", "/readyz")
 
 
@@ -55,13 +56,17 @@ class Plain:
         if path.startswith(_HEALTH):
             return self._health(path)
         if path == "/metrics":
-            text = await asyncio.to_thread(render, self._metrics.snapshot())
-            return Reply(200, text if isinstance(text, bytes) else text.encode(), "text/plain; version=0.0.4; charset=utf-8")
+            return Reply(200, await asyncio.to_thread(self._metrics.snapshot().render), CONTENT_TYPE)
         if path == "/version":
             return self._json(exchange, VERSION)
         if path.startswith("/openapi/"):
             return await self._openapi(exchange, path)
         return self._discovery(exchange, path)
+
+    def known_path(self, path: str) -> str:
+        """The path, if it is one of the few that everybody knows; else nothing. What is counted is counted by it."""
+        trimmed = path.rstrip("/")
+        return trimmed if trimmed in _COUNTED else ""
 
     def _health(self, path: str) -> Reply:
         if path.startswith("/readyz") and not self._ready():
@@ -78,7 +83,7 @@ class Plain:
         if exchange.method not in ("GET", "HEAD"):
             raise not_found_path()
         if path in ("/api", "/apis") and media.wants_aggregated_discovery(exchange.accept):
-            return self._aggregated(exchange, discovery.aggregated_core() if path == "/api" else discovery.aggregated())
+            return self._aggregated(exchange, discovery.aggregated_core if path == "/api" else discovery.aggregated)
         value = self._document(discovery, path)
         if value is None:
             raise not_found_path()
@@ -102,10 +107,11 @@ class Plain:
         return None
 
     def _aggregated(self, exchange: Exchange, found: Aggregated) -> Reply:
-        etag = f'"{found.hash}"'
-        if exchange.headers.get("If-None-Match") == etag:
-            return Reply(304, b"", found.content_type, {"ETag": etag})
-        return Reply(200, found.body, found.content_type, {"ETag": etag, "Vary": "Accept"})
+        content_type = f"{media.JSON};{media.AGGREGATED_DISCOVERY.parameters}"
+        headers = {"ETag": found.etag, "Vary": "Accept"}
+        if exchange.headers.get("If-None-Match") == found.etag:
+            return Reply(304, b"", content_type, headers)
+        return Reply(200, encoding.json(found.document), content_type, headers)
 
     async def _openapi(self, exchange: Exchange, path: str) -> Reply:
         from kadmit.presentation import openapi  # large, and only asked for by some clients

@@ -6,7 +6,7 @@ A redirect that keeps the method (307, 308) is sent the review again, with crede
 import re
 import zlib
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
@@ -23,9 +23,9 @@ MAX_BODY = 16 * 1024 * 1024
 """Kubernetes reads whatever comes; nothing that a review could hold comes near this."""
 
 _MAX_HOPS = 10
+_PUNCTUATION = "!#$%&'()*+,/:;=?@[]"  # has its meaning in a URL; all else that is no letter or digit is escaped
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
-_GONE = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientConnectionResetError)
-_FAILURES = (aiohttp.ClientError, ServiceError, LookupFailed, OSError)
+_FAILURES = (aiohttp.ClientError, ServiceError, LookupFailed, OSError, ValueError)
 
 
 class Fault(Exception):
@@ -57,7 +57,7 @@ class Exchange:
 
     async def run(self) -> Reply:
         """Raises Fault."""
-        start, method, body, headers = self.url, "POST", self.body or None, self.headers
+        method, body, headers = "POST", self.body or None, self.headers
         for hop in range(_MAX_HOPS):
             async with await self._sent(method, body, headers) as response:
                 location = _redirection(response)
@@ -68,10 +68,10 @@ class Exchange:
             self.url = _next(self.url, location)
             if response.status < 307:
                 method, body, headers = "GET", None, _without_body(headers)
-        raise AssertionError(start)
+        raise AssertionError("the last hop returns or raises")
 
     async def _sent(self, method: str, body: bytes | None, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
-        """NB: a kept connection may have been closed by its server just now; then, and only then, a new one is tried."""
+        """NB: a kept connection may close at this very moment; as long as nothing went over it, a new one is tried."""
         address = _address(urlsplit(self.url))
         while True:
             trip = Trip()
@@ -90,8 +90,10 @@ class Exchange:
                 text = await self.transport.refusal(trip.remote or address, address.host)
                 raise Fault(_post(self.url, f"tls: failed to verify certificate: {text}")) from None
             except _FAILURES as e:
-                if trip.reused and isinstance(e, _GONE):
+                if trip.reused and isinstance(e, aiohttp.ClientConnectionResetError):
                     continue
+                if network_faults.breaks_body(e):
+                    raise Fault(_unread(network_faults.reading(e))) from None
                 raise Fault(_post(self.url, network_faults.sending(e, trip, address))) from None
 
     async def _read(self, response: aiohttp.ClientResponse) -> Reply:
@@ -153,7 +155,7 @@ def _next(url: str, location: str) -> str:
     try:
         if escape:
             raise ValueError(f"invalid URL escape {quoted(escape[0])}")
-        joined = urljoin(url, location)
+        joined = quote(location if urlsplit(location).scheme else urljoin(url, location), safe=_PUNCTUATION)
         parts = urlsplit(joined)
         _ = parts.port
     except ValueError as e:

@@ -17,6 +17,7 @@ from kadmit.server.webhook_target import Service
 
 IDLE_SECONDS = 90.0  # for as long as Go keeps connections
 _KEPT = 200  # transports; more are closed, the least used first
+_LONGEST_LINE = 1024 * 1024  # of a response's head
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 
 
@@ -105,6 +106,8 @@ class Transports:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=_NO_TIMEOUT,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_LINE,
             trace_configs=[tracing],
         )
         transport = self._known[trust] = Transport(trust, session)

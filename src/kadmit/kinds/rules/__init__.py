@@ -20,6 +20,7 @@ from kadmit.kinds.rules import (
     claims,
     cluster,
     config,
+    definitions,
     jobs,
     networking,
     pods,
@@ -104,6 +105,9 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
     ("coordination.k8s.io", "Lease"): _kind(cluster.create_lease, cluster.update_lease),
     ("scheduling.k8s.io", "PriorityClass"): _kind(cluster.create_priority_class, cluster.update_priority_class),
     ("node.k8s.io", "RuntimeClass"): _kind(cluster.create_runtime_class, cluster.update_runtime_class),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _Kind(
+        definitions.create, definitions.update, {"status": lambda new, old, _: definitions.status(new, old)}
+    ),
     ("storage.k8s.io", "StorageClass"): _kind(storage.create_class, storage.update_class),
 }
 

@@ -1,0 +1,63 @@
+"""The kubeconfig that a server leaves for its administrator: everything inline, so that it can be copied elsewhere.
+
+It holds a private key that may do anything, so only its owner can read it.
+"""
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from kadmit.server import certificates
+from kadmit.server.certificates import Credentials
+from kadmit.server.startup import StartupError, because
+
+NAME, USER = "kadmit", "kubernetes-admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """How to reach a server, and as whom."""
+
+    server: str
+    authority: bytes
+    certificate: bytes
+    key: bytes
+
+    @classmethod
+    def of(cls, server: str, credentials: Credentials, authority: bytes | None = None) -> "Administrator":
+        """`authority` where the server does not serve with our own certificate. Raises StartupError."""
+        try:
+            trusted = credentials.authority.certificate.read_bytes() if authority is None else authority
+            return cls(server, trusted, credentials.admin.certificate.read_bytes(), credentials.admin.key.read_bytes())
+        except OSError as error:
+            raise StartupError(f"--cert-dir: cannot read {error.filename!r}: {because(error)}") from None
+
+
+def text(admin: Administrator) -> str:
+    cluster = {"server": admin.server, "certificate-authority-data": _base64(admin.authority)}
+    user = {"client-certificate-data": _base64(admin.certificate), "client-key-data": _base64(admin.key)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "users": [{"name": USER, "user": user}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": USER}}],
+        "current-context": NAME,
+    }
+    written: str = yaml.safe_dump(config, sort_keys=False)
+    return written
+
+
+def write(path: Path, admin: Administrator) -> None:
+    """Raises StartupError."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        certificates.write_file(path, text(admin).encode(), private=True)
+    except OSError as error:
+        raise StartupError(f"--kubeconfig-out: cannot write {str(path)!r}: {because(error)}") from None
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
