@@ -8,7 +8,21 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "kadmit"
 PURE = ("cel", "api", "kinds", "patch", "matching", "policy", "validation", "admission")
-FORBIDDEN = {"aiohttp", "apsw", "asyncio", "grpc", "http", "logging", "os", "random", "secrets", "socket", "subprocess", "time", "uuid"}
+FORBIDDEN = {
+    "aiohttp",
+    "apsw",
+    "asyncio",
+    "grpc",
+    "http",
+    "logging",
+    "os",
+    "random",
+    "secrets",
+    "socket",
+    "subprocess",
+    "time",
+    "uuid",
+}
 
 
 def _modules(*packages: str) -> list[Path]:

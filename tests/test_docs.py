@@ -2,7 +2,8 @@
 
 A block marked `console` is a session: lines after `$ ` are commands, what follows is all that they print. A command that ends in
 `<<EOF` goes on to the line `EOF`, which is how a page makes its files. All sessions of a page run in one new folder, where
-`kadmit` and `scripts/kadmit` are the command. A block marked `python` is run as it stands, after those before it.
+`kadmit` and `scripts/kadmit` are the command and `examples` is at hand. A block marked `python` is run as it stands, after those
+before it.
 """
 
 import os
@@ -61,8 +62,9 @@ def commands(session: str) -> Iterator[Command]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where `kadmit` and `scripts/kadmit` run this Kadmit."""
+    """Where `kadmit` and `scripts/kadmit` run this Kadmit, and the examples are at hand."""
     (tmp_path / "scripts").mkdir()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     script = tmp_path / "scripts" / "kadmit"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kadmit "$@"\n')
     script.chmod(0o755)
@@ -139,6 +141,17 @@ def test_every_flag_is_documented_under_its_command(command: str, flag: str) -> 
     page = (ROOT / "docs" / "cli.md").read_text()
     section = page.split(f"## kadmit {command}".rstrip() + "\n")[1].split("\n## ")[0]
     assert f"`{flag}" in section
+
+
+def test_every_package_stands_in_the_architecture() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [path.parent.name for path in sorted((ROOT / "src" / "kadmit").glob("*/__init__.py"))]
+    assert [name for name in packages if f"| `{name}` |" not in page] == []
+
+
+def test_every_benchmark_is_documented() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert [path.name for path in sorted((ROOT / "bench").glob("*.py")) if f"bench/{path.name}" not in page] == []
 
 
 def test_a_session_is_taken_apart_into_commands_and_what_they_print() -> None:

@@ -368,7 +368,7 @@ With `-o json` everything is in one object. `stage` says whether the expression 
 
 ```console
 $ kadmit eval -o json '[1u, 2u].sum()'
-{"expr": "[1u, 2u].sum()", "value": 3, "type": "uint", "cost": 3}
+{"expr": "[1u, 2u].sum()", "value": 3, "type": "uint", "cost": 2}
 $ kadmit eval -o json 'object.spec.paused' -f deployment.yaml
 {"expr": "object.spec.paused", "error": "no such key: paused", "stage": "run", "cost": 3, "type": "dyn"}
 $ kadmit eval -o json '1 + true'
@@ -400,6 +400,90 @@ type bool, cost 6
 The request around the object is made up: by `system:anonymous`, a CREATE without `--old-object`, a DELETE without `-f`, else
 an UPDATE. The resource of a kind that is not built in is guessed from its name. The authorizer allows nothing.
 """,
+    "admit": """\
+With `-o diff` standard output has what admission changed; what would be there without it, defaults for example, is no change.
+On a terminal it has colours. Who did what goes to standard error, here and with `-o yaml`.
+
+```console
+$ kadmit admit -f examples/sidecar-policy.yaml examples/pod.yaml -o diff
+pod/web in default: CREATE admitted, changed
+  MutatingAdmissionPolicy sidecar (binding sidecar-everywhere): changed: added spec.initContainers
+--- pod/web as sent
++++ pod/web as admitted
+@@ -16,6 +16,14 @@
+     terminationMessagePolicy: File
+   dnsPolicy: ClusterFirst
+   enableServiceLinks: true
++  initContainers:
++  - image: registry.example/mesh-proxy:2.1
++    imagePullPolicy: IfNotPresent
++    name: mesh-proxy
++    resources: {}
++    restartPolicy: Always
++    terminationMessagePath: /dev/termination-log
++    terminationMessagePolicy: File
+   restartPolicy: Always
+   schedulerName: default-scheduler
+   securityContext: {}
+```
+
+`-o summary` tells it all to people, also of policies that did nothing:
+
+```console
+$ kadmit admit -f examples/replica-limit.yaml -f examples/sidecar-policy.yaml -o summary examples/pod.yaml examples/deployment.yaml
+pod/web in default: CREATE admitted, changed
+  MutatingAdmissionPolicy sidecar (binding sidecar-everywhere): changed: added spec.initContainers
+  ValidatingAdmissionPolicy replica-limit: skipped: the request does not match
+deployment.apps/web in shop: CREATE denied (422 Invalid)
+  deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied request: at most 3 replicas are allowed here
+  ValidatingAdmissionPolicy replica-limit (binding replica-limit): denied: at most 3 replicas are allowed here
+  audit annotation replica-limit/replicas: 5
+```
+
+`-o json` tells it to machines: `allowed`, and a list of `results`, one for each resource. A result has `file`, `line`,
+`operation`, `resource`, `name`, `namespace`, `allowed`, `changed`, `status` (of a denial), `warnings`, `auditAnnotations`, `steps`
+and `object`. A step has the `kind` and `name` of a policy or webhook, its `binding`, what it `did` (changed, unchanged, failed,
+allowed, denied, warned, audited, ignored, skipped, not called), a `detail`, and the `patch` that it comes to.
+
+How the requests are made:
+
+* All objects of RESOURCES are sent in the order of the files, CustomResourceDefinitions and Namespaces before the others.
+  Objects in the files of `-f` and `--old-object` are taken to be there already; nobody judges them, but what configures
+  admission must be valid.
+* Objects may be as a server gave them: `resourceVersion` does not count. What a server makes up is not shown.
+* Admission comes after authorization, and so it is not asked whether the user may make the request. The authorizer of
+  expressions knows the roles of the files, and those that every cluster has.
+* Webhooks that match are named as not called and taken to allow the request. With `--call-webhooks` they are called as in a
+  dry run, and policies see `request.dryRun`. A webhook that is a Service cannot be reached.
+""",
+    "check": """\
+```console
+$ cat > policy.yaml <<EOF
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: few-replicas
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREAT], resources: [deployments]}
+  validations:
+  - expression: |
+      object.spec.replicas > 0 &&
+      objct.spec.replicas <= 5
+EOF
+$ kadmit check policy.yaml; echo "exit code $?"
+policy.yaml:8: error: ValidatingAdmissionPolicy "few-replicas": spec.matchConstraints.resourceRules[0].operations[0]: Unsupported value: "CREAT": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"
+policy.yaml:12: error: ValidatingAdmissionPolicy "few-replicas": spec.validations[0].expression: Invalid value: "object.spec.replicas > 0 &&\\nobjct.spec.replicas <= 5\\n": compilation failed: ERROR: <input>:2:1: undeclared reference to 'objct' (in container '')
+ | objct.spec.replicas <= 5
+ | ^
+1 object checked: 2 problems
+exit code 1
+```
+
+With `-o json` a problem has `file`, `line`, `severity` (error or warning), `apiVersion`, `kind`, `name`, `field` and `message`.
+Versions that Kubernetes 1.36 serves no more, such as v1beta1 of ValidatingAdmissionPolicy, are checked as v1.
+""",
 }
 
 
@@ -411,17 +495,23 @@ def cli_page() -> str:
         command = main.get_command(context, name)
         assert command is not None
         parts.append(_command(command, click.Context(command, info_name=name, parent=context, **command.context_settings)))
-        parts.append(EXAMPLES[name])
+        parts += [EXAMPLES[name]] if name in EXAMPLES else []
     return "\n".join(parts)
 
 
 def _command(command: click.Command, context: click.Context) -> str:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    rows = [_option_row(p, context) for p in command.get_params(context) if isinstance(p, click.Option)]
+    options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
+    rows = [_option_row(o, context) for o in options if not o.hidden]
     lines = [f"## {context.command_path}", "", f"    {usage}", "", _help(command.help or ""), ""]
     if isinstance(command, click.Group):
         lines += [*_subcommands(command, context), ""]
-    return "\n".join([*lines, "| option | what it does |", "|---|---|", *rows, ""])
+    return "\n".join([*lines, "| option | what it does |", "|---|---|", *rows, "", *_hidden([o for o in options if o.hidden])])
+
+
+def _hidden(options: Sequence[click.Option]) -> list[str]:
+    names = sorted(f"`{name}`" for option in options for name in option.opts)
+    return [f"Known, and not shown in its help: {', '.join(names)}.", ""] if names else []
 
 
 def _subcommands(group: click.Group, context: click.Context) -> Iterable[str]:

@@ -25,7 +25,12 @@ def _answer(text: str) -> tuple[object, str | None]:
         return None, str(e)
     authorizer = AuthorizerValue(User("alice"), NobodyMay())
     resource = request_resource(User("alice"), NobodyMay(), group="", resource="pods")
-    bindings: dict[str, Value] = {"object": {}, "oldObject": None, "authorizer": authorizer, "authorizer.requestResource": resource}
+    bindings: dict[str, Value] = {
+        "object": {},
+        "oldObject": None,
+        "authorizer": authorizer,
+        "authorizer.requestResource": resource,
+    }
     value = program.evaluate(bindings).value
     return (None, value.message) if isinstance(value, CelError) else (jsonform.to_json(value), None)
 

@@ -9,7 +9,7 @@ import re
 from typing import Any, TypeAlias
 
 from kadmit.api import errors
-from kadmit.api.meta import GroupVersionKind, parse_api_version
+from kadmit.api.meta import GroupResource, GroupVersionKind, parse_api_version
 from kadmit.kinds import allocation, custom, hub, metadata, patchmeta, rules, strategy
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.decoding import DecodeError, kind_of
@@ -90,7 +90,10 @@ class Registry:
         key = self._key(found, made)
         if key in self.objects:
             raise errors.already_exists(_group_resource(found), key[3])
-        return self._store(found, made)
+        stored = self._store(found, made)
+        if found.kind == "CustomResourceDefinition":
+            self.objects[key] = _established(stored)
+        return stored
 
     def update(self, resource: Resource, value: Object) -> Object:
         key = self._key(resource, value)
@@ -112,7 +115,10 @@ class Registry:
         elif content_type.startswith("application/merge-patch"):
             changed = mergepatch.apply(current, patch)
         else:
-            changed = strategic.apply(current, patch, patchmeta.for_kind(resource.gvk))
+            shape = patchmeta.for_kind(resource.gvk)
+            if shape is None:
+                raise NotHere
+            changed = strategic.apply(current, patch, shape)
         return self._replace(resource, self._decode(resource, changed), old, subresource)
 
     def _replace(self, resource: Resource, new: Object, old: Object, subresource: str) -> Object:
@@ -192,7 +198,11 @@ class Registry:
         return (resource.group, resource.plural, NAMESPACE if resource.namespaced else "", name)
 
 
-def _group_resource(resource: Resource) -> Json:
-    from kadmit.api.meta import GroupResource
+def _established(definition: Object) -> Object:
+    """What a controller makes of a new definition."""
+    condition = {"type": "Established", "status": "True", "lastTransitionTime": None, "reason": "InitialNamesAccepted"}
+    return {**definition, "status": {**definition["status"], "conditions": [condition]}}
 
+
+def _group_resource(resource: Resource) -> GroupResource:
     return GroupResource(resource.group, resource.plural)

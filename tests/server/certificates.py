@@ -1,11 +1,14 @@
 """Certificates for tests: an authority that signs whatever a test wants to go wrong."""
 
 import datetime
+import functools
 import ipaddress
 import ssl
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -13,9 +16,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 DAY = datetime.timedelta(days=1)
+Life: TypeAlias = tuple[datetime.datetime, datetime.datetime]
 
 
-def _now() -> datetime.datetime:
+def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 
@@ -36,9 +40,7 @@ class Pair:
 
     @property
     def key_pem(self) -> bytes:
-        return self.key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        return self.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
     def write(self, folder: Path, name: str) -> tuple[Path, Path]:
         certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
@@ -53,13 +55,12 @@ class Authority:
 
     name: str = "test-ca"
     is_ca: bool = True
-    begins: datetime.datetime = field(default_factory=lambda: _now() - DAY)
-    ends: datetime.datetime = field(default_factory=lambda: _now() + DAY)
+    life: Life = field(default_factory=lambda: (now() - DAY, now() + DAY))
     pair: Pair = field(init=False)
 
     def __post_init__(self) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
-        made = _builder(_name(self.name), key, self.begins, self.ends).issuer_name(_name(self.name))
+        made = _builder(_name(self.name), key, self.life).issuer_name(_name(self.name))
         made = made.add_extension(x509.BasicConstraints(ca=self.is_ca, path_length=None), critical=True)
         object.__setattr__(self, "pair", Pair(made.sign(key, hashes.SHA256()), key))
 
@@ -72,12 +73,11 @@ class Authority:
         names: Sequence[str] = ("localhost", "127.0.0.1", "hook.hooks.svc"),
         *,
         common: str = "hook",
-        begins: datetime.datetime | None = None,
-        ends: datetime.datetime | None = None,
+        life: Life | None = None,
         usage: x509.ObjectIdentifier | None = ExtendedKeyUsageOID.SERVER_AUTH,
     ) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
-        made = _builder(_name(common), key, begins or _now() - DAY, ends or _now() + DAY).issuer_name(_name(self.name))
+        made = _builder(_name(common), key, life or (now() - DAY, now() + DAY)).issuer_name(_name(self.name))
         if names:
             made = made.add_extension(x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False)
         if usage is not None:
@@ -85,11 +85,9 @@ class Authority:
         return Pair(made.sign(self.pair.key, hashes.SHA256()), key)
 
 
-def _builder(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, begins: datetime.datetime, ends: datetime.datetime
-) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, key: ec.EllipticCurvePrivateKey, life: Life) -> x509.CertificateBuilder:
     made = x509.CertificateBuilder().subject_name(subject).public_key(key.public_key())
-    return made.serial_number(x509.random_serial_number()).not_valid_before(begins).not_valid_after(ends)
+    return made.serial_number(x509.random_serial_number()).not_valid_before(life[0]).not_valid_after(life[1])
 
 
 def _alternative(name: str) -> x509.GeneralName:
@@ -99,14 +97,26 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def server_context(pair: Pair, folder: Path, *, clients: bytes = b"", oldest: ssl.TLSVersion | None = None) -> ssl.SSLContext:
+def server_context(pair: Pair, *, clients: bytes = b"", newest: ssl.TLSVersion | None = None) -> ssl.SSLContext:
     """What a server with this certificate speaks TLS with; `clients` is the CA of the client certificates that it demands."""
-    certificate, key = pair.write(folder, f"server-{pair.certificate.serial_number}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    if oldest is not None:
-        context.maximum_version = oldest
+    with tempfile.TemporaryDirectory() as folder:
+        context.load_cert_chain(*pair.write(Path(folder), "server"))
+    if newest is not None:
+        context.maximum_version = newest
     if clients:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=clients.decode())
     return context
+
+
+@functools.cache
+def authority() -> Authority:
+    """The authority that tests trust."""
+    return Authority()
+
+
+@functools.cache
+def good_context() -> ssl.SSLContext:
+    """A server that is what it says: localhost, 127.0.0.1 and the service hook of the namespace hooks."""
+    return server_context(authority().sign())

@@ -42,14 +42,18 @@ class Hook:
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
     port: int = 0
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def url(self, path: str = "/hook", host: str = "127.0.0.1") -> str:
         return f"https://{host}:{self.port}{path}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
         self.connections += 1
         connection = self.connections
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
             while not writer.is_closing():
                 asked = await _read(reader, connection)
                 behaviour = self.behaviours[min(len(self.asked), len(self.behaviours) - 1)]
@@ -82,6 +86,9 @@ async def serving(*behaviours: Behaviour, context: ssl.SSLContext | None, host: 
         yield hook
     finally:
         server.close()
+        for task in hook.tasks:
+            task.cancel()
+        await asyncio.gather(*hook.tasks)
 
 
 @contextlib.asynccontextmanager
@@ -97,14 +104,18 @@ async def accepting(behaviour: Callable[[asyncio.StreamReader, asyncio.StreamWri
 # ------------------------------------------------------------ behaviours
 
 
-def response(status: int, body: bytes = b"", *, content_type: str = "application/json", headers: dict[str, str] | None = None) -> bytes:
+def response(
+    status: int, body: bytes = b"", *, content_type: str = "application/json", headers: dict[str, str] | None = None
+) -> bytes:
     lines = [f"HTTP/1.1 {status} Text", f"Content-Length: {len(body)}"]
     lines += [f"Content-Type: {content_type}"] if content_type else []
     lines += [f"{k}: {v}" for k, v in (headers or {}).items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def replies(status: int, body: bytes = b"", *, content_type: str = "application/json", headers: dict[str, str] | None = None) -> Behaviour:
+def replies(
+    status: int, body: bytes = b"", *, content_type: str = "application/json", headers: dict[str, str] | None = None
+) -> Behaviour:
     return says(response(status, body, content_type=content_type, headers=headers))
 
 

@@ -23,6 +23,7 @@ from kadmit.server.startup import StartupError
 
 NAMES = certificates.subject_names("127.0.0.1", "10.0.0.0/24")
 NOW = datetime.now(UTC)
+REFUSED = "refused"
 
 
 def _certificate(files: Files) -> x509.Certificate:
@@ -142,6 +143,17 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
+async def test_certificates_are_made_anew_while_the_server_runs(tmp_path: Path) -> None:
+    first = _texts(bootstrap(tmp_path, NAMES, NOW - LIFE * 0.9))
+    renewed: asyncio.Queue[Credentials] = asyncio.Queue()
+    keeping = asyncio.create_task(certificates.keep(tmp_path, NAMES, renewed.put_nowait, period=0.001))
+    made = await asyncio.wait_for(renewed.get(), 5)
+    assert _texts(made)[0] != first[0]
+    await asyncio.sleep(0.005)
+    assert renewed.empty()
+    keeping.cancel()
+
+
 # ---------------------------------------------------------------- kubeconfig
 
 
@@ -189,11 +201,16 @@ async def _ask(port: int, trusted: Files, shown: Files | None = None, name: str 
     client.verify_flags |= ssl.VERIFY_X509_STRICT
     if shown is not None:
         client.load_cert_chain(shown.certificate, shown.key)
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname=name)
-    writer.write(b"hello\n")
-    answer = (await reader.readline()).decode().strip()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname=name)
+        writer.write(b"hello\n")
+        answer = (await reader.readline()).decode().strip()
+    except (ConnectionError, ssl.SSLError) as error:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise
+        return REFUSED
     writer.close()
-    return answer
+    return answer or REFUSED  # with TLS 1.3 a client only learns afterwards that its certificate was refused
 
 
 def _material(made: Credentials, *authorities: Files) -> Material:
@@ -203,7 +220,6 @@ def _material(made: Credentials, *authorities: Files) -> Material:
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "kubernetes.default.svc"])
-@pytest.mark.asyncio
 async def test_clients_are_asked_for_a_certificate_and_need_none(tmp_path: Path, name: str) -> None:
     made = bootstrap(tmp_path, NAMES)
     async with _serving(LiveTls(_material(made))) as port:
@@ -211,16 +227,13 @@ async def test_clients_are_asked_for_a_certificate_and_need_none(tmp_path: Path,
         assert await _ask(port, made.authority, made.admin, name) == "['kubernetes-admin']"
 
 
-@pytest.mark.asyncio
 async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
     ours, theirs = bootstrap(tmp_path / "a", NAMES), bootstrap(tmp_path / "b", NAMES)
     async with _serving(LiveTls(_material(ours))) as port:
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            assert await _ask(port, ours.authority, theirs.admin) == "refused"
+        assert await _ask(port, ours.authority, theirs.admin) == REFUSED
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
-@pytest.mark.asyncio
 async def test_a_new_serving_certificate_counts_from_the_next_connection(tmp_path: Path, name: str) -> None:
     old, new = bootstrap(tmp_path / "a", NAMES), bootstrap(tmp_path / "b", NAMES)
     live = LiveTls(_material(old))
@@ -234,7 +247,6 @@ async def test_a_new_serving_certificate_counts_from_the_next_connection(tmp_pat
             await _ask(port, old.authority, name=name)
 
 
-@pytest.mark.asyncio
 async def test_a_new_client_authority_counts_and_the_old_one_no_longer(tmp_path: Path) -> None:
     ours, theirs = bootstrap(tmp_path / "a", NAMES), bootstrap(tmp_path / "b", NAMES)
     clients = tmp_path / "clients.crt"
@@ -245,11 +257,9 @@ async def test_a_new_client_authority_counts_and_the_old_one_no_longer(tmp_path:
         clients.write_bytes(theirs.authority.certificate.read_bytes())
         assert live.refresh()
         assert await _ask(port, ours.authority, theirs.admin) == "['kubernetes-admin']"
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            assert await _ask(port, ours.authority, ours.admin) == "refused"
+        assert await _ask(port, ours.authority, ours.admin) == REFUSED
 
 
-@pytest.mark.asyncio
 async def test_both_our_own_authority_and_the_operators_are_trusted(tmp_path: Path) -> None:
     ours, theirs = bootstrap(tmp_path / "a", NAMES), bootstrap(tmp_path / "b", NAMES)
     async with _serving(LiveTls(_material(ours, ours.authority, theirs.authority))) as port:
@@ -257,7 +267,6 @@ async def test_both_our_own_authority_and_the_operators_are_trusted(tmp_path: Pa
         assert await _ask(port, ours.authority, theirs.admin) == "['kubernetes-admin']"
 
 
-@pytest.mark.asyncio
 async def test_broken_files_leave_the_old_certificate_in_use(tmp_path: Path) -> None:
     made, told = bootstrap(tmp_path, NAMES), list[str]()
     live = LiveTls(_material(made), told.append)
@@ -274,7 +283,6 @@ async def test_broken_files_leave_the_old_certificate_in_use(tmp_path: Path) -> 
         assert await _ask(port, made.authority) == "[]"
 
 
-@pytest.mark.asyncio
 async def test_following_sees_a_change(tmp_path: Path) -> None:
     made = bootstrap(tmp_path, NAMES)
     changed = asyncio.Event()
@@ -286,14 +294,14 @@ async def test_following_sees_a_change(tmp_path: Path) -> None:
     following.cancel()
 
 
-@pytest.mark.asyncio
 async def test_old_tls_is_refused_where_only_the_newest_may_be_used(tmp_path: Path) -> None:
     made = bootstrap(tmp_path, NAMES)
     material = Material(made.server.certificate, made.server.key, (made.authority.certificate,), oldest="VersionTLS13")
     async with _serving(LiveTls(material)) as port:
+        assert await _ask(port, made.authority) == "[]"
         client = ssl.create_default_context(cafile=str(made.authority.certificate))
         client.maximum_version = ssl.TLSVersion.TLSv1_2
-        with pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"):
+        with pytest.raises((ssl.SSLError, ConnectionError)):
             await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname="localhost")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -16,12 +16,20 @@ from kadmit.store import etcd_messages as messages
 from kadmit.store.base import Compacted, Conflict, Entry, Exists, Unavailable
 from kadmit.store.etcd import EtcdStore
 from kadmit.store.etcd_client import Client, Lost, Tls
+from kadmit.store.etcd_messages import Change, KeyValue, Watched
 
 KEY = "/registry//pods/default/a"
 
 
 async def _opened(etcd: EtcdProcess, prefix: str = "") -> EtcdStore:
     return await EtcdStore.open([etcd.endpoint], prefix=prefix or unused_prefix())
+
+
+async def _revision(etcd: EtcdProcess) -> int:
+    client = Client([etcd.endpoint])
+    found = messages.ranged(await client.call(messages.RANGE, messages.range_request(b"/")))
+    await client.close()
+    return found.revision
 
 
 def _dead_endpoint() -> str:
@@ -73,7 +81,7 @@ async def test_a_watch_learns_that_history_went_while_etcd_was_away(tmp_path: Pa
         reconnected = asyncio.Event()
         stream = Client.watch
 
-        async def later(self: Client, key: bytes, end: bytes, start: int) -> object:
+        async def later(self: Client, key: bytes, end: bytes, start: int) -> AsyncGenerator[Watched, None]:
             await reconnected.wait()
             async with aclosing(stream(self, key, end, start)) as answers:
                 async for answer in answers:
@@ -216,6 +224,25 @@ async def test_a_write_of_which_history_is_gone_is_unknown(store: EtcdStore, mis
 
 
 # What the hub has not seen
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+async def test_an_event_whose_previous_value_etcd_has_compacted_is_no_event(
+    etcd: EtcdProcess, monkeypatch: pytest.MonkeyPatch, deleted: bool
+) -> None:
+    prefix = unused_prefix()
+    start = await _revision(etcd)
+    pair = KeyValue(prefix.encode() + b"/a", b"", created=start - 1, revision=start + 1)
+
+    async def incomplete(self: Client, key: bytes, end: bytes, start: int) -> AsyncGenerator[Watched, None]:
+        yield Watched(start + 1, (Change(pair, None, deleted),), created=False, canceled=False, compacted=0, reason="")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Client, "watch", incomplete)
+    store = await _opened(etcd, prefix)
+    with pytest.raises(Compacted):
+        await take(store.watch("/", start), 1)
+    await store.close()
 
 
 async def test_history_from_before_the_hub_is_read_from_etcd(etcd: EtcdProcess, monkeypatch: pytest.MonkeyPatch) -> None:

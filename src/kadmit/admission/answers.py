@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from kadmit.admission.webhooks import Call
 from kadmit.api.errors import Cause, Details, Status
 from kadmit.api.gojson import quoted
@@ -26,6 +24,7 @@ class Answer:
     review: Mapping[str, Any] | None = None
     failure: str = ""  # text after `failed calling webhook "x": `
     code: int = 503  # how metrics count a failure
+    arrival: int = 0  # its place among answers to calls made at once; without a network all came together
 
 
 class CallFailed(Exception):
@@ -131,10 +130,3 @@ def _details(raw: Mapping[str, Any] | None) -> Details | None:
         causes=causes,
         retry_after_seconds=raw.get("retryAfterSeconds") or 0,
     )
-
-
-def patch_text(operations: Any) -> str:
-    """Patch operations as the audit log shows them: their own keys sorted, HTML characters escaped."""
-    listed = [{k: o[k] for k in sorted(o)} if isinstance(o, dict) else o for o in operations]
-    text = orjson.dumps(listed).decode()
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

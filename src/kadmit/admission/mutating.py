@@ -9,9 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import orjson
-
-from kadmit.admission import answers, exemptions, policies, webhooks
+from kadmit.admission import answers, exemptions, patchtext, policies, webhooks
 from kadmit.admission.answers import Answer, CallFailed
 from kadmit.admission.outcome import Record
 from kadmit.admission.policies import Invocation, PolicyError
@@ -29,6 +27,7 @@ from kadmit.patch import jsonpatch
 from kadmit.patch.errors import PatchError
 from kadmit.patch.values import equal
 from kadmit.policy import bindings
+from kadmit.policy.bindings import RequestVariables
 from kadmit.policy.evaluation import evaluate_conditions
 from kadmit.policy.model import Policy
 from kadmit.policy.mutator import Rejection, mutate
@@ -61,6 +60,8 @@ class _Chain:
     world: World
     record: Record
     attributes: Attributes
+    variables: RequestVariables
+    namespaces: dict[str, Json | None] = field(default_factory=dict)  # `namespaceObject`, once somebody needs it
     policies: _Reinvocation = field(default_factory=_Reinvocation)
     webhooks: _Reinvocation = field(default_factory=_Reinvocation)
     changed: bool = False  # whether a second round is due
@@ -69,11 +70,14 @@ class _Chain:
 
 def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record) -> Calls:
     """Yields webhook calls one at a time, is sent their answers, gives the attributes after it. Raises ApiError."""
-    chain = _Chain(snapshot.candidates(attributes, world), world, record, attributes, fine_times=attributes.operation == CREATE)
+    variables = RequestVariables(attributes, world.authorizer)
+    candidates = snapshot.candidates(attributes, world)
+    chain = _Chain(candidates, world, record, attributes, variables, fine_times=attributes.operation == CREATE)
+    by_policies, by_webhooks = not exemptions.from_policies(attributes), not exemptions.from_webhooks(attributes)
     for round_number in (0, 1):
-        if not exemptions.from_policies(attributes):
+        if by_policies:
             _run_policies(chain, round_number)
-        if not exemptions.from_webhooks(attributes):
+        if by_webhooks:
             yield from _run_webhooks(chain, round_number)
         if not chain.changed:
             break
@@ -95,12 +99,20 @@ def _run_policies(chain: _Chain, round_number: int) -> None:
         else:
             invoked.append(item)
     if invoked:
-        namespace = policies.request_namespace(chain.attributes, chain.world)
-        found += _invoke_all(chain, invoked, namespace, round_number)
+        found += _invoke_all(chain, invoked, _namespace(chain), round_number)
     state.last = chain.attributes.object
     refused = policies.refusal(chain.attributes, found)
     if refused is not None:
         raise refused
+
+
+def _namespace(chain: _Chain) -> Json | None:
+    """`namespaceObject`, the same in both rounds. Raises ApiError."""
+    name = chain.attributes.namespace
+    if name not in chain.namespaces:
+        found = policies.request_namespace(chain.attributes, chain.world)
+        chain.namespaces[name] = bindings.namespace_variable(found)
+    return chain.namespaces[name]
 
 
 def _invoke_all(chain: _Chain, invoked: Sequence[Invocation], namespace: Json | None, round_number: int) -> list[PolicyError]:
@@ -131,7 +143,7 @@ def _invoke(chain: _Chain, invocation: Invocation, namespace: Json | None, round
     problem = _unmatched(chain, invocation, versioned)
     if problem is not None:
         return problem
-    if round_number and invocation.key not in chain.policies.again:
+    if round_number and not (policy.reinvoke and invocation.key in chain.policies.again):
         return _Invoked()
     done = _mutate_all(chain, invocation, versioned, namespace)
     if policy.reinvoke:
@@ -144,13 +156,9 @@ def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> 
     policy = invocation.policy
     if not policy.conditions:
         return None
-    bound = bindings.variables(
-        versioned,
-        versioned.resource,
-        invocation.match.kind,
-        params=_without_kind(invocation, chain.world),
-        who=chain.world.authorizer,
-    )
+    params = _without_kind(invocation, chain.world)
+    kind, asks = invocation.match.kind, policy.asks_authorizer
+    bound = chain.variables.bind(versioned, versioned.resource, kind, params=params, authorizer=asks)
     said = evaluate_conditions(policy.conditions, bound, fail=policy.fail)
     count_conditions(chain.record, policy, versioned.operation, said.failures)
     if said.error:
@@ -163,6 +171,8 @@ def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> 
 
 def count_conditions(record: Record, policy: Policy, operation: str, failures: int) -> None:
     """NB: policies of both kinds are counted alike, as validating."""
+    if not failures:
+        return
     labels = {"name": policy.name, "kind": "policy", "type": "validate", "operation": operation}
     for _ in range(failures):
         record.count("apiserver_admission_match_condition_evaluation_errors_total", **labels)
@@ -179,22 +189,20 @@ def _without_kind(invocation: Invocation, world: World) -> Json | None:
 def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, namespace: Json | None) -> _Invoked:
     policy, record = invocation.policy, chain.record
     done = _Invoked()
-    before = versioned.object
-    plain = bindings.variables(
-        versioned,
-        invocation.match.resource,
-        invocation.match.kind,
-        params=_without_kind(invocation, chain.world),
-        namespace=bindings.namespace_variable(namespace),
-        who=chain.world.authorizer,
+    before, match = versioned.object, invocation.match
+    params = _without_kind(invocation, chain.world)
+    plain = chain.variables.bind(
+        versioned, match.resource, match.kind, params=params, namespace=namespace, authorizer=policy.asks_authorizer
     )
     for mutation in policy.mutations:
         if plain["object"] is None:
             continue
         labels = {"policy": policy.name, "policy_binding": invocation.binding.name}
-        result = mutate(mutation, policy.composition.bind(plain), invocation.match.kind, chain.world)
-        if not isinstance(result, Rejection) and invocation.match.kind != versioned.kind:
-            result = _back(result, invocation.match.kind, versioned.kind, chain.world)
+        bound = policy.composition.bind(plain)
+        result = mutate(mutation, bound, match.kind, chain.world)
+        del bound["variables"]  # NB: it holds what holds it; let go, the bindings need no garbage collector
+        if not isinstance(result, Rejection) and match.kind != versioned.kind:
+            result = _back(result, match.kind, versioned.kind, chain.world)
         if isinstance(result, Rejection):
             record.count(POLICY_CHECKS, **labels, error_type=result.error_type)
             record.happened("mutation failed", policy.name, invocation.binding.name, error=result.text)
@@ -392,7 +400,7 @@ def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answ
 
 def _annotate_patch(record: Record, webhook: Webhook, verdict: answers.Verdict, suffix: str) -> None:
     head = marshal({"configuration": webhook.configuration, "webhook": webhook.name})
-    operations = answers.patch_text(orjson.loads(verdict.patch))
+    operations = patchtext.patch_text(verdict.patch)
     value = f'{head[:-1]},"patch":{operations},"patchType":"JSONPatch"}}'
     record.annotate(f"patch.webhook.admission.k8s.io/{suffix}", value, request_level=True)
 

@@ -6,15 +6,14 @@ Nobody logs, counts or writes a header while deciding; whoever drives the chain 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from kadmit.cel.library import names
 
 TRUNCATE_AT, TRUNCATE_TO = 4 * 1024, 256
 
 
-@dataclass(frozen=True, slots=True)
-class Increment:
+class Increment(NamedTuple):
     """A counter, or an observation of a histogram, that a request moves."""
 
     metric: str
@@ -93,7 +92,7 @@ def warning_headers(warnings: list[str]) -> list[str]:
 
 def warning_header(text: str) -> str | None:
     """One header, or None where the text cannot stand in one (control characters)."""
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
+    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in text):
         return None
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kadmit.admission.outcome import Record
 from kadmit.api import errors
@@ -16,8 +17,7 @@ from kadmit.policy.params import ParamsError
 from kadmit.policy.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """A policy that is about the request, through a binding, with a params object."""
 
     policy: Policy
@@ -70,11 +70,7 @@ def _through_bindings(
     bound: BoundPolicy, match: Match, attributes: Attributes, world: World, record: Record
 ) -> Iterator[Invocation | PolicyError]:
     for binding in bound.bindings:
-        fits = (
-            Match(attributes.resource, attributes.kind)
-            if binding.criteria is None
-            else binding.criteria.match(attributes, world, world)
-        )
+        fits = match if binding.criteria is None else binding.criteria.match(attributes, world, world)
         if isinstance(fits, ApiError):
             yield PolicyError(bound.policy, binding, f"failed to configure binding: {fits}")
             continue

@@ -93,7 +93,8 @@ def _content_type_error(content_type: str) -> str | None:
 
 def _review(call: Call, body: bytes) -> dict[str, Any]:
     """An AdmissionReview of the version that was asked for. Raises DecodeError and SyntaxFault."""
-    value = _parsed(body) or {}
+    value = _parsed(body)
+    value = {} if value is None else value
     group, version, kind = decoding.kind_of(value)
     wanted = (_GROUP, call.version, "AdmissionReview")
     named = (group, version or call.version, kind or "AdmissionReview") if version else (_GROUP, call.version, kind or wanted[2])

@@ -181,10 +181,15 @@ def _run_webhooks(candidates: Sequence[Webhook], attributes: Attributes, world: 
             found.append(error)
     if calls:
         replies = yield [call for _, call in calls]
-        for (index, call), answer in zip(calls, replies, strict=True):
+        for (index, call), answer in _as_they_came(calls, replies):
             found += _take_answer(record, call, answer, attributes, index)
     if found:
         raise found[0]
+
+
+def _as_they_came(calls: list[tuple[int, Call]], replies: Sequence[Answer]) -> list[tuple[tuple[int, Call], Answer]]:
+    """NB: of webhooks that are called at once, the first to refuse is the one that users read, however they are sorted."""
+    return sorted(zip(calls, replies, strict=True), key=lambda pair: pair[1].arrival)
 
 
 def _take_answer(record: Record, call: Call, answer: Answer, attributes: Attributes, index: int) -> list[ApiError]:

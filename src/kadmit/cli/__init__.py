@@ -7,6 +7,9 @@ import click
 
 _COMMANDS = {
     "eval": ("kadmit.cli.eval", "Evaluate a CEL expression as kube-apiserver does."),
+    "admit": ("kadmit.cli.admit", "Run the whole admission chain on manifests."),
+    "check": ("kadmit.cli.check", "Check policies, bindings and webhook configurations."),
+    "serve": ("kadmit.cli.serve", "Serve the Kubernetes API with its admission."),
 }
 
 

@@ -78,7 +78,7 @@ def allocate(service: Object, old: Object | None, pool: Pool) -> tuple[Object, l
     try:
         _init_families(spec, before, pool)
         _take_ips(spec, before, pool, service)
-        _take_ports(spec, before or {}, pool)
+        _take_ports(spec, before, pool)
     except _Refused as refusal:
         return service, refusal.found
     if not spec["ports"]:
@@ -267,11 +267,12 @@ def _free_ip(block: Block, pool: Pool, service: Part) -> str:
 # ---------------------------------------------------------------- node ports
 
 
-def _take_ports(spec: Object, before: Part, pool: Pool) -> None:
+def _take_ports(spec: Object, old: Part | None, pool: Pool) -> None:
+    before = old or {}
     held = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
     used = set(pool.ports) - held
     if spec.get("type") in _BALANCED:
-        _take_node_ports(spec, held, used, pool)
+        _take_node_ports(spec, held, used, pool, is_new=old is None)
     if services.needs_health_check(spec) and not services.needs_health_check(before):
         port = spec.get("healthCheckNodePort") or 0
         if port and (problem := _port_problem(port, used, pool)):
@@ -279,7 +280,8 @@ def _take_ports(spec: Object, before: Part, pool: Pool) -> None:
         spec["healthCheckNodePort"] = port or _free_port(used, pool)
 
 
-def _take_node_ports(spec: Object, held: set[int], used: set[int], pool: Pool) -> None:
+def _take_node_ports(spec: Object, held: set[int], used: set[int], pool: Pool, *, is_new: bool) -> None:
+    """NB: that two ports want the same node port is noticed here on create only; `rules.services` knows better."""
     allocates = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts") is not False
     by_port: dict[int, int] = {}
     taken_here: set[int] = set()
@@ -291,8 +293,8 @@ def _take_node_ports(spec: Object, held: set[int], used: set[int], pool: Pool) -
         wanted = wanted or by_port.get(number) or _requested(number, spec["ports"])
         if not wanted:
             wanted = _free_port(used | taken_here, pool)
-        elif wanted not in held and wanted not in taken_here:
-            problem = _port_problem(wanted, used, pool)
+        elif wanted not in held and wanted != by_port.get(number) and (is_new or wanted not in taken_here):
+            problem = _port_problem(wanted, used | taken_here, pool)
             if problem:
                 raise _Refused(fields.invalid(_AT.child("ports").index(index).child("nodePort"), wanted, problem))
         port["nodePort"] = wanted
@@ -319,5 +321,5 @@ def _free_port(used: set[int], pool: Pool) -> int:
     dynamic = pool.first_port + min(max(16, size // 32), 128)
     for port in (*range(dynamic, pool.last_port + 1), *range(pool.first_port, min(dynamic, pool.last_port + 1))):
         if port not in used:
-            return port
+            return int(port)
     raise errors.internal("failed to allocate a nodePort: range is full")

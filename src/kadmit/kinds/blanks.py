@@ -11,7 +11,7 @@ from typing import Any
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import schema
 from kadmit.kinds.schema import Node, Schema
-from kadmit.patch.fieldpath import Filter, excluding, set_of
+from kadmit.patch.fieldpath import Filter, excluding
 
 # Kinds without a status of their own to reset, though they have the field.
 _STATUS = (("status",),)
@@ -37,5 +37,5 @@ def resets(kind: tuple[str, str, str], subresource: str) -> Mapping[str, Filter]
     group, version, _ = kind
     api_version = f"{group}/{version}" if group else version
     if subresource == "status":
-        return {api_version: excluding(set_of(("spec",), ("metadata",)))}
-    return {api_version: excluding(set_of(*_STATUS))}
+        return {api_version: excluding(("spec",), ("metadata",))}
+    return {api_version: excluding(*_STATUS)}

@@ -17,7 +17,29 @@ Schema: TypeAlias = Mapping[str, Json]
 
 LARGEST_REQUEST = 3 * 1024 * 1024
 _RESERVED = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void while".split()
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
 )
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile("__|[./-]")

@@ -40,6 +40,10 @@ class Known:
     def kind(self, kind: GroupVersionKind) -> Resource | None:
         return self.catalog.kind(*kind)
 
+    def serves_custom(self, group: str, version: str) -> bool:
+        """Whether a group's version has custom kinds."""
+        return any(kind[:2] == (group, version) for kind in self.custom)
+
     def is_custom(self, kind: GroupVersionKind) -> bool:
         return kind in self.custom
 

@@ -28,7 +28,8 @@ def pod(value: Object) -> Object:
     spec = value.get("spec") or {}
     status: Object = {"phase": "Pending"}
     if spec.get("schedulingGates"):
-        status["conditions"] = [dict(_GATED)]
+        created = (value.get("metadata") or {}).get("creationTimestamp")
+        status["conditions"] = [{**_GATED, "lastTransitionTime": created}]
     status["qosClass"] = quality(spec)
     made = _with_label_keys(spec, (value.get("metadata") or {}).get("labels") or {})
     return {**value, "spec": made, "status": status}

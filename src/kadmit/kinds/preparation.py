@@ -29,7 +29,10 @@ def changed_namespace(new: Object, old: Object) -> Object:
 
 
 def volume(value: Object) -> Object:
-    return {**value, "status": {**value["status"], "phase": "Pending"}}
+    """NB: the clock is that of its creation, which is the same."""
+    created = (value.get("metadata") or {}).get("creationTimestamp")
+    since = {"lastPhaseTransitionTime": created} if created else {}
+    return {**value, "status": {**value["status"], "phase": "Pending", **since}}
 
 
 def account(value: Object) -> Object:

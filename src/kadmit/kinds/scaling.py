@@ -31,14 +31,18 @@ def scale_of(resource: Resource, value: Json, known: Known) -> Json:
     return made
 
 
-def with_scale(resource: Resource, value: Json, scale: Json) -> Json:
+def with_scale(resource: Resource, value: Json, scale: Json, known: Known) -> Json:
     """The object with the replicas of a Scale."""
     replicas = (scale.get("spec") or {}).get("replicas") or 0
-    given = (scale.get("metadata") or {}).get("resourceVersion")
-    metadata = {**(value.get("metadata") or {})}
-    if given:
-        metadata["resourceVersion"] = given
-    return {**value, "metadata": metadata, "spec": {**(value.get("spec") or {}), "replicas": replicas}}
+    path, _, _ = _paths(resource, known)
+    return _with(value, path, replicas)
+
+
+def _with(value: Any, path: tuple[str, ...], leaf: Any) -> Any:
+    if not path:
+        return leaf
+    inside = value if isinstance(value, dict) else {}
+    return {**inside, path[0]: _with(inside.get(path[0]), path[1:], leaf)}
 
 
 def _paths(resource: Resource, known: Known) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -11,7 +11,6 @@ Custom kinds have no structs: they only get the defaults of their schema. NB: un
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kadmit.api import errors, gojson
@@ -156,9 +155,8 @@ def _sorted(value: Json) -> Json:
 
 def _changes(node: Schema, now: Json, before: Json) -> Object:
     """A struct with its changed fields as Go would write them. Raises Unusual."""
-    walk: Callable[[Json], Object] = roundtrip.walker(node)
     if now.__class__ is not dict or before.__class__ is not dict:
-        return walk(now)
+        return _walked(node, now)
     made: Object = now
     plain: Object = {}
     for name, value in now.items():
@@ -173,8 +171,13 @@ def _changes(node: Schema, now: Json, before: Json) -> Object:
                 made = now.copy()
             made[name] = new
     if plain or len(now) < len(before):
-        made = _with_plain(now, made, plain, walk(plain))
+        made = _with_plain(now, made, plain, _walked(node, plain))
     return made
+
+
+def _walked(node: Schema, value: Json) -> Object:
+    walked: Object = roundtrip.walker(node)(value)
+    return walked
 
 
 def _part(node: Schema, name: str, value: Json, earlier: Json) -> Json:

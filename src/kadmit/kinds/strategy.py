@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import catalog, decoding, metadata, podpreparation, preparation, schema
+from kadmit.kinds import catalog, decoding, disabled, metadata, podpreparation, preparation, schema
 from kadmit.kinds.catalog import Resource
 from kadmit.patch import equality
 
@@ -70,6 +70,7 @@ def prepare_for_create(gvk: GroupVersionKind, value: Object, *, custom: Resource
     if custom is not None:
         return _with_generation(_without_status(value) if custom.subresource("status") else value, 1)
     kind = (gvk.group, gvk.kind)
+    value = disabled.without(kind, value)
     made = _with_status(value, zero_status(gvk)) if kind not in _OPEN_STATUS else value
     if kind in _ON_CREATE:
         made = _ON_CREATE[kind](made)
@@ -103,6 +104,7 @@ def _is_namespaced(gvk: GroupVersionKind) -> bool:
 
 def _update(gvk: GroupVersionKind, new: Object, old: Object) -> Object:
     kind = (gvk.group, gvk.kind)
+    new = disabled.without(kind, new)
     made = _with_status(new, old.get("status")) if zero_status(gvk) is not None or kind in _OPEN_STATUS else new
     return _ON_UPDATE[kind](made, old) if kind in _ON_UPDATE else made
 

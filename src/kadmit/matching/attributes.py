@@ -1,7 +1,7 @@
 """A request as admission sees it: what is done to which object, and by whom."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
@@ -32,7 +32,20 @@ class Attributes:
     user: User = field(default_factory=User)
 
     def with_object(self, changed: Json | None) -> "Attributes":
-        return replace(self, object=changed)
+        # NB: every mutation comes here, and this takes half the time of dataclasses.replace.
+        return Attributes(
+            self.kind,
+            self.resource,
+            self.operation,
+            self.name,
+            self.namespace,
+            self.subresource,
+            changed,
+            self.old_object,
+            self.options,
+            self.dry_run,
+            self.user,
+        )
 
     @property
     def is_namespace(self) -> bool:

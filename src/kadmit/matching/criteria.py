@@ -5,12 +5,12 @@ The answer is which resource and kind the request is taken as: the request's own
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupResource, GroupVersionKind, GroupVersionResource
-from kadmit.matching.attributes import CREATE, UPDATE, Attributes, Json, labels_of
+from kadmit.matching.attributes import CONNECT, CREATE, UPDATE, Attributes, Json, labels_of
 from kadmit.matching.rules import Rule, compile_rules
 from kadmit.matching.selectors import EVERYTHING, Selector, compile_selector
 
@@ -30,8 +30,7 @@ class Namespaces(Protocol):
     def namespace(self, name: str) -> Json | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """What a request was taken as."""
 
     resource: GroupVersionResource
@@ -93,6 +92,8 @@ class Criteria:
     def object_matches(self, attributes: Attributes) -> bool:
         if self.object_selector.empty:
             return True
+        if attributes.operation == CONNECT:
+            return False  # NB: options have no metadata, and what has no labels at all is not even without one
         return any(
             labels is not None and self.object_selector.matches(labels)
             for labels in (labels_of(attributes.object), labels_of(attributes.old_object))

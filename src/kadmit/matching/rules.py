@@ -21,11 +21,13 @@ class Rule:
 
     def could_match(self, group: str, resource: str, subresource: str, operation: str) -> bool:
         """What an index can tell before it sees a request."""
-        return (
-            _in(self.operations, operation)
-            and _in(self.groups, group)
-            and any(r in ("*", resource) and s in ("*", subresource) for r, s in self.resources)
-        )
+        return _in(self.operations, operation) and _in(self.groups, group) and self._about(resource, subresource)
+
+    def _about(self, resource: str, subresource: str) -> bool:
+        for named, part in self.resources:
+            if (named == resource or named == "*") and (part == subresource or part == "*"):
+                return True
+        return False
 
     def matches(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
         """Whether it is about the request, taken as a request for `resource`; names are looked at separately."""

@@ -23,6 +23,7 @@ from kadmit.patch.errors import PatchError, Reason
 from kadmit.patch.jsonpointer import Pointer, Token
 
 Container: TypeAlias = dict[str, object] | list[object]
+_CONTAINERS: Final = (dict, list)  # NB: written out as dict | list, every question would make that union anew
 
 
 class _Absent(enum.Enum):
@@ -46,14 +47,14 @@ PATCH_REQUEST = Limits(operations=10_000)
 """For PATCH requests."""
 
 
-class _Unreadable(NamedTuple):
+class Unreadable(NamedTuple):
     """A path or from that is missing or no string: trouble only once the operation is reached."""
 
     message: str
 
 
-_NO_PATH: Final = _Unreadable("operation missing path field: missing value")
-_NO_FROM: Final = _Unreadable("operation, missing from field: missing value")
+_NO_PATH: Final = Unreadable("operation missing path field: missing value")
+_NO_FROM: Final = Unreadable("operation, missing from field: missing value")
 
 
 class _Operation(NamedTuple):
@@ -62,8 +63,8 @@ class _Operation(NamedTuple):
     position: int
     run: "Callable[[_Draft, _Operation], None]"
     kind: str
-    path: Pointer | _Unreadable
-    source: Pointer | _Unreadable
+    path: Pointer | Unreadable
+    source: Pointer | Unreadable
     value: object
     null_is_text: bool
 
@@ -102,7 +103,7 @@ def decode(operations: bytes | Sequence[object] | None, *, null_is_text: bool = 
         return Patch(())
     if not isinstance(decoded, list | tuple):
         raise gojson.mismatch(decoded, "jsonpatch.Patch")
-    return Patch(tuple(_read(position, item, null_is_text) for position, item in enumerate(decoded)))
+    return Patch(tuple([_read(position, item, null_is_text) for position, item in enumerate(decoded)]))
 
 
 def _read(position: int, item: object, null_is_text: bool) -> _Operation:
@@ -113,17 +114,19 @@ def _read(position: int, item: object, null_is_text: bool) -> _Operation:
     kind = item.get("op")
     kind = kind if isinstance(kind, str) else "unknown"
     value = item.get("value", _ABSENT)
-    if isinstance(value, dict | list):
+    if isinstance(value, _CONTAINERS):
         nesting.check(value)
     path = _read_pointer(item.get("path"), _NO_PATH)
     source = _read_pointer(item["from"], _NO_FROM) if "from" in item else _NO_FROM
     return _Operation(position, _RUNNERS.get(kind, _refuse), kind, path, source, value, null_is_text)
 
 
-def _read_pointer(text: object, missing: _Unreadable) -> Pointer | _Unreadable:
+def _read_pointer(text: object, missing: Unreadable) -> Pointer | Unreadable:
     if isinstance(text, str):
         return jsonpointer.parse(text)
-    return missing if text is None else _Unreadable(gojson.mismatch_text(text, "Go value of type string"))
+    if isinstance(text, Unreadable):
+        return text
+    return missing if text is None else Unreadable(gojson.mismatch_text(text, "Go value of type string"))
 
 
 class _Draft:
@@ -153,7 +156,7 @@ class _Draft:
                 node = node[index]
             else:
                 return None
-        return node if isinstance(node, dict | list) else None
+        return node if isinstance(node, _CONTAINERS) else None
 
     def open(self, pointer: Pointer) -> Container | None:
         """The container that the pointer looks into, to write to: it and all above it become the draft's own."""
@@ -167,7 +170,7 @@ class _Draft:
         for key, index in pointer.parents:
             if isinstance(node, dict):
                 child = node.get(key)
-                if not isinstance(child, dict | list):
+                if not isinstance(child, _CONTAINERS):
                     return None
                 if id(child) not in owned:
                     child = node[key] = child.copy()
@@ -176,7 +179,7 @@ class _Draft:
                 if index is None or not -len(node) <= index < len(node):
                     return None
                 child = node[index]
-                if not isinstance(child, dict | list):
+                if not isinstance(child, _CONTAINERS):
                     return None
                 if id(child) not in owned:
                     child = node[index] = child.copy()
@@ -199,7 +202,7 @@ class _OutOfReach(Exception):
 
 def _add(draft: _Draft, operation: _Operation) -> None:
     path = operation.path
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail("add operation failed to decode path: missing value")
     container = draft.open(path)
     if container is None:
@@ -212,7 +215,7 @@ def _add(draft: _Draft, operation: _Operation) -> None:
 
 def _remove(draft: _Draft, operation: _Operation) -> None:
     path = operation.path
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail("remove operation failed to decode path: missing value")
     container = draft.open(path)
     if container is None:
@@ -225,7 +228,7 @@ def _remove(draft: _Draft, operation: _Operation) -> None:
 
 def _replace(draft: _Draft, operation: _Operation) -> None:
     path = operation.path
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail(f"replace operation failed to decode path: {path.message}")
     if path.text == "":
         _replace_document(draft, operation)
@@ -246,7 +249,7 @@ def _replace(draft: _Draft, operation: _Operation) -> None:
 
 def _replace_document(draft: _Draft, operation: _Operation) -> None:
     """NB: Kubernetes wraps an error here that is not there, and its text says so."""
-    if not isinstance(operation.value, dict | list):
+    if not isinstance(operation.value, _CONTAINERS):
         operation.fail("replace operation value must be object or array: %!w(<nil>)")
     draft.root = operation.value
 
@@ -254,7 +257,7 @@ def _replace_document(draft: _Draft, operation: _Operation) -> None:
 def _move(draft: _Draft, operation: _Operation) -> None:
     """NB: trouble with the source is told by its last key, not by its path."""
     source, path = operation.source, operation.path
-    if isinstance(source, _Unreadable):
+    if isinstance(source, Unreadable):
         operation.fail(f"move operation failed to decode from: {source.message}")
     container = draft.open(source)
     if container is None:
@@ -265,7 +268,7 @@ def _move(draft: _Draft, operation: _Operation) -> None:
         _delete(container, source.last)
     except _OutOfReach as fault:
         operation.fail(f"error in move for path: '{source.last.key}': {fault}")
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail(f"move operation failed to decode path: {path.message}")
     container = draft.open(path)
     if container is None:
@@ -278,7 +281,7 @@ def _move(draft: _Draft, operation: _Operation) -> None:
 
 def _copy(draft: _Draft, operation: _Operation) -> None:
     source, path = operation.source, operation.path
-    if isinstance(source, _Unreadable):
+    if isinstance(source, Unreadable):
         operation.fail(f"copy operation failed to decode from: {source.message}")
     container = draft.find(source)
     if container is None:
@@ -288,7 +291,7 @@ def _copy(draft: _Draft, operation: _Operation) -> None:
         value = _look_up(container, source.last)
     except _OutOfReach as fault:
         operation.fail(f"error in copy for from: '{source.text}': {fault}")
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail("copy operation failed to decode path: missing value")
     draft.share(value)
     container = draft.open(path)
@@ -308,7 +311,7 @@ def _copy(draft: _Draft, operation: _Operation) -> None:
 
 def _test(draft: _Draft, operation: _Operation) -> None:
     path = operation.path
-    if isinstance(path, _Unreadable):
+    if isinstance(path, Unreadable):
         operation.fail(f"test operation failed to decode path: {path.message}")
     if path.text == "":
         found: object = draft.root

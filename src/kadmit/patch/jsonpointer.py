@@ -4,6 +4,7 @@ They are JSON Pointers (RFC 6901) as Kubernetes reads them: whatever stands befo
 negative (from the end) or written `+1` or `01`, and a text without any slash points nowhere.
 """
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from kadmit.patch import gotext
 
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _INT64_DIGITS = 19
+_USUAL_LENGTH = 256
 
 
 class Token(NamedTuple):
@@ -29,9 +31,16 @@ class Pointer(NamedTuple):
 
 
 def parse(text: str) -> Pointer:
-    """Any text is a pointer, though perhaps to nowhere."""
+    """Any text is a pointer, though perhaps to nowhere. Those of policies and webhooks come again with every request."""
+    return _remembered(text) if len(text) <= _USUAL_LENGTH else _parsed(text)
+
+
+def _parsed(text: str) -> Pointer:
     tokens = tuple(map(token, text.split("/")[1:]))
     return Pointer(text, tokens[:-1], tokens[-1] if tokens else None)
+
+
+_remembered = functools.lru_cache(maxsize=4096)(_parsed)
 
 
 def token(part: str) -> Token:

@@ -114,9 +114,33 @@ def _merged_map(shape: MapShape, live: Object, patch: Object) -> Object:
 
 def _merged_list(shape: ListShape, live: list[object], patch: list[object]) -> list[object]:
     tokens, names = _tokens(shape, live), _tokens(shape, patch)
-    present, wanted = _by_token(tokens, live), _by_token(names, patch)
-    if len(wanted) != len(names):
+    if len(set(names)) != len(names):
         raise MergeError("duplicate entries in the patch")
+    places = {token: place for place, token in enumerate(tokens)}
+    found = [places.get(name, len(tokens)) for name in names]
+    if len(places) == len(tokens) and found == sorted(found):
+        return _merged_in_place(shape.element, live, patch, found)
+    return _merged_anew(shape, live, patch, tokens, names)
+
+
+def _merged_in_place(element: Shape, live: list[object], patch: list[object], places: list[int]) -> list[object]:
+    """The ordinary case: items of the patch stand in the order of the live list, and new ones come after them."""
+    result: list[object] | None = None
+    for place, item in zip(places, patch, strict=True):
+        if place == len(live):
+            result = live.copy() if result is None else result
+            result.append(item)
+        elif (merged := _merged(element, live[place], item)) is not live[place]:
+            result = live.copy() if result is None else result
+            result[place] = merged
+    return live if result is None else result
+
+
+def _merged_anew(
+    shape: ListShape, live: list[object], patch: list[object], tokens: list[Hashable], names: list[Hashable]
+) -> list[object]:
+    """Any order, and items of the live list that share a name."""
+    present, wanted = _by_token(tokens, live), _by_token(names, patch)
     result: list[object] = []
     for token, item in _interleaved(tokens, live, names, present):
         if token is None:

@@ -176,18 +176,18 @@ def _map_problems(shape: MapShape, value: dict[str, object], duplicates: bool) -
 
 def _list_problems(shape: ListShape, value: list[object], duplicates: bool) -> list[Problem]:
     found: list[Problem] = []
-    seen: set[Element] = set()
+    seen: set[Hashable] = set()
     for position, item in enumerate(value):
-        element: Element = Index(position)
         if shape.associative:
             try:
-                element = item_element(shape, item)
+                token = item_token(shape, item)
             except ItemError as error:
                 return [*found, ("", f"element {position}: {error}")]
-            if element in seen and not duplicates:
-                found.append(("", f"duplicate entries for key {element_text(element)}"))
-            seen.add(element)
+            if token in seen and not duplicates:
+                found.append(("", f"duplicate entries for key {element_text(item_element(shape, item))}"))
+            seen.add(token)
         if problems := _problems(shape.element, item, duplicates):
+            element = item_element(shape, item) if shape.associative else Index(position)
             found.extend((element_text(element) + where, what) for where, what in problems)
     return found
 

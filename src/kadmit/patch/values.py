@@ -34,16 +34,23 @@ def equal(left: object, right: object) -> bool:
     if left is right:
         return True
     if isinstance(left, dict):
-        return (
-            isinstance(right, dict)
-            and len(left) == len(right)
-            and all(key in right and equal(value, right[key]) for key, value in left.items())
-        )
+        return isinstance(right, dict) and len(left) == len(right) and _equal_members(left, right)
     if isinstance(left, list):
         return isinstance(right, list) and len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, bool) or isinstance(right, bool):
         return False
     return left == right
+
+
+def _equal_members(left: dict[str, object], right: dict[str, object]) -> bool:
+    for key, value in left.items():
+        other = right.get(key, _ABSENT)
+        if value is not other and (other is _ABSENT or not equal(value, other)):
+            return False
+    return True
+
+
+_ABSENT = object()
 
 
 def same_json(left: object, right: object) -> bool:

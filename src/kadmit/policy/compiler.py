@@ -47,6 +47,7 @@ def compile_mutating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
         param_kind=_param_kind(spec),
         mutations=tuple(_mutation(m, env) for m in spec.get("mutations") or ()),
         reinvoke=spec.get("reinvocationPolicy") == "IfNeeded",
+        asks_authorizer="authorizer" in str(spec),
     )
 
 

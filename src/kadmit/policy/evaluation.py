@@ -70,20 +70,22 @@ class Conditions:
     failures: int = 0  # how many expressions failed, for metrics
 
 
+_ALL_TRUE = Conditions(matches=True)
+
+
 def evaluate_conditions(conditions: Sequence[MatchCondition], bound: Mapping[str, Value], *, fail: bool) -> Conditions:
     """Any false means no, even after a failure; failures meet the failure policy."""
     budget = Budget(cost.MATCH_CONDITIONS_BUDGET)
-    results: list[Value | Failed] = []
     try:
-        results.extend(evaluate(c.expression, bound, budget) for c in conditions)
+        results = [evaluate(c.expression, bound, budget) for c in conditions]
     except OutOfBudget as e:
         return Conditions(matches=False, error=str(e) if fail else "")
     failures: list[str] = []
     for condition, result in zip(conditions, results, strict=True):
-        if isinstance(result, Failed):
+        if result.__class__ is Failed:
             failures.append(result.text)
         elif result is False:
             return Conditions(matches=False, false_condition=condition.name, failures=len(failures))
     if failures:
         return Conditions(matches=False, error=fields.aggregate(failures) if fail else "", failures=len(failures))
-    return Conditions(matches=True)
+    return _ALL_TRUE

@@ -58,6 +58,7 @@ class Policy:
     param_kind: GroupVersionKind | None
     mutations: tuple[Mutation, ...] = ()
     reinvoke: bool = False
+    asks_authorizer: bool = True  # False: no expression does, so nobody need prepare for it
     validations: tuple[Validation, ...] = ()
     audit_annotations: tuple[AuditAnnotation, ...] = ()
 

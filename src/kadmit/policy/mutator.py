@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from kadmit.api.errors import ApiError, Status
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel import cost
 from kadmit.cel.library.mutation import OBJECT, ObjectValue
@@ -21,7 +22,7 @@ from kadmit.patch.typed import MergeError
 from kadmit.policy import natives
 from kadmit.policy.evaluation import Budget, Failed, OutOfBudget, evaluate
 from kadmit.policy.model import Mutation
-from kadmit.policy.natives import NoJson, Provenance
+from kadmit.policy.natives import NoJson, Provenance, Unwritable
 from kadmit.policy.world import Kinds
 
 
@@ -92,4 +93,8 @@ def _apply_configuration(
         merged = merge.apply_configuration(shape, live, partial)
     except MergeError as e:
         return Rejection(f"error applying patch: {e}")
-    return world.settle(kind, merged, live, strict=False)
+    try:
+        written = natives.written_out(partial, merged)
+    except Unwritable as e:
+        raise ApiError(Status(500, "", str(e))) from None
+    return world.settle(kind, written, live, strict=False)

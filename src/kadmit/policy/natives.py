@@ -8,16 +8,28 @@ which of the two a value is.
 import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from kadmit.cel import gotext, gotime, operators
+from kadmit.cel.library.cidr import CIDR
+from kadmit.cel.library.ip import IP
 from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
+from kadmit.cel.library.semver import Semver
+from kadmit.cel.library.url import URL
 from kadmit.cel.operators import MISSING
+from kadmit.cel.quantities import Quantity
 from kadmit.cel.types import Type
 from kadmit.cel.values import Duration, MapValue, Optional, Timestamp, UInt, Value, go_name
+from kadmit.patch.jsonpatch import Unreadable
 from kadmit.patch.values import Foreign
 
 MAX_EXACT = 2**53 - 1  # larger integers would not survive as JSON numbers
+_NO_INT64 = 1e21  # doubles from here on have an exponent in JSON text
+
+
+_NO_TYPE = "type conversion not supported for 'type'"
+_TEXTS = frozenset({Quantity, IP, CIDR, URL})  # what can be had as text
 
 
 class NoJson(Exception):
@@ -35,14 +47,21 @@ class Provenance:
 
     def from_request(self, value: Value) -> bool:
         if self._ids is None:
-            self._ids = set()
-            waiting: list[Value] = [v for k, v in self._bound.items() if k != "variables"]
-            while waiting:
-                node = waiting.pop()
-                if isinstance(node, dict | list):
-                    self._ids.add(id(node))
-                    waiting.extend(node.values() if isinstance(node, dict) else node)
+            self._ids = set(map(id, _containers(v for k, v in self._bound.items() if k != "variables")))
         return id(value) in self._ids
+
+
+_CONTAINERS = frozenset({dict, list})
+_SCALARS = frozenset({str, bool, int, float})
+_NESTING = _CONTAINERS | {ObjectValue}
+
+
+def _containers(roots: Iterable[Value]) -> list[Value]:
+    """All maps and lists in these values, themselves among them."""
+    found = [root for root in roots if root.__class__ in _CONTAINERS]
+    for node in found:  # NB: it grows while it is walked
+        found += [part for part in (node.values() if node.__class__ is dict else node) if part.__class__ in _CONTAINERS]
+    return found
 
 
 # ---------------------------------------------------------------- JSON of a patch operation
@@ -76,7 +95,11 @@ def _number(value: float) -> Any:
         name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
         where = "json: error calling MarshalJSON for type *structpb.Value: proto: google.protobuf.Value.number_value"
         raise NoJson(f"{where}: invalid {name} value")
-    return int(value) if value == int(value) and abs(value) < 2**63 else value
+    if value != int(value) or abs(value) >= _NO_INT64:
+        return value
+    # NB: the text in between has the fewest digits that read back, and zeros after them.
+    whole = int(Decimal(repr(value)))
+    return whole if -(2**63) <= whole < 2**63 else value
 
 
 def _special_json(value: Value) -> Any:
@@ -97,18 +120,34 @@ def _special_json(value: Value) -> Any:
             # NB: kube-apiserver's handler panics here.
             raise NoJson("a list or map of Object or JSONPatch values is not supported")
         case Type():
-            raise NoJson("type conversion not supported for 'type'")
+            raise NoJson(_NO_TYPE)
     raise NoJson(f"type conversion error from '{getattr(value, 'native_name', go_name(value))}' to '*structpb.Value'")
 
 
+_KEY_TYPES = {bool: "bool", float: "Double", bytes: "Bytes", list: "list", dict: "map", MapValue: "map"}
+_QUOTED_KEY_TYPES = {type(None): "null_type", Duration: "Duration", Timestamp: "Timestamp"}
+
+
 def _key(key: Value) -> str:
+    """A map key, which must be text. Raises NoJson. NB: the texts of what is none differ in kind, quotes and all."""
     kind = key.__class__
-    if kind is str:
+    if kind is str or kind in _TEXTS:
         return str(key)
     if kind is int or kind is UInt:
         raise NoJson(f"unsupported type conversion from '{'uint' if kind is UInt else 'int'}' to string")
-    name = {bool: "bool", float: "Double", bytes: "Bytes"}.get(kind, "null_type")
-    raise NoJson(f"type conversion error from {name} to 'string'")
+    if kind is Optional:
+        if not key.present:
+            raise NoJson("optional.none() dereference")
+        return _key(key.value)
+    if kind is Type:
+        raise NoJson(_NO_TYPE)
+    if kind in _KEY_TYPES or kind in _QUOTED_KEY_TYPES:
+        raise NoJson(f"type conversion error from {_KEY_TYPES.get(kind) or _quoted_type(kind)} to 'string'")
+    raise NoJson("unable to convert to string")
+
+
+def _quoted_type(kind: type) -> str:
+    return f"'{_QUOTED_KEY_TYPES[kind]}'"
 
 
 # ---------------------------------------------------------------- Object
@@ -137,6 +176,11 @@ _INVALID = {
     list: "[]ref.Val",
     dict: "map[ref.Val]ref.Val",
     MapValue: "map[ref.Val]ref.Val",
+    Quantity: "*resource.Quantity",
+    IP: "netip.Addr",
+    CIDR: "netip.Prefix",
+    URL: "*url.URL",
+    Semver: "semver.Version",
 }
 
 
@@ -166,7 +210,7 @@ def _member_json(value: Value, origin: Provenance) -> Any:
         return _number(float(value))
     if kind in (str, bool, float, bytes):
         return _value_json(value)
-    raise NoJson(f"proto: invalid type: {getattr(value, 'native_name', go_name(value))}")
+    raise NoJson("proto: invalid type: *types.Err")
 
 
 def _native_json(value: Any) -> Any:
@@ -186,7 +230,8 @@ def misnamed(value: Value, path: str) -> Iterable[str]:
         if name != path:
             yield f'unexpected type name "{name}", expected "{path}", which matches field name path from root Object type'
         for field, inner in value.fields.items():
-            yield from misnamed(inner, f"{path}.{field}")
+            if inner.__class__ in _NESTING:
+                yield from misnamed(inner, f"{path}.{field}")
     elif kind is list:
         for inner in value:
             yield from misnamed(inner, path)
@@ -195,18 +240,64 @@ def misnamed(value: Value, path: str) -> Iterable[str]:
             yield from misnamed(inner, path)
 
 
+_NIL: list[Any] = []  # an empty list that the expression made: to Go a list that is not there, null once it is written
+
+
 def to_partial(value: ObjectValue, origin: Provenance) -> dict[str, Any]:
     """An apply configuration as a partial object; what is no JSON becomes Foreign, for the merge to refuse."""
     return {k: _partial_field(v, origin) for k, v in _object_fields(value).items()}
 
 
+def written_out(partial: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
+    """What a merge of a partial object has made, as it is written. Raises Unwritable."""
+    odd = any(part is _NIL or _is_infinite(part) for part in _leaves(partial))
+    return _with_nulls(merged) if odd else merged
+
+
+class Unwritable(Exception):
+    """A number that JSON does not have; str() is Go's text."""
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    if not value or value.__class__ not in _CONTAINERS:
+        yield value
+        return
+    for part in value.values() if value.__class__ is dict else value:
+        yield from _leaves(part)
+
+
+def _is_infinite(value: Any) -> bool:
+    return value.__class__ is float and not math.isfinite(value)
+
+
+def _with_nulls(value: Any) -> Any:
+    if value is _NIL:
+        return None
+    if _is_infinite(value):
+        raise Unwritable(f"json: unsupported value: {gotext.format_double(value)}")
+    if value.__class__ is dict:
+        return {k: _with_nulls(v) for k, v in value.items()}
+    return [_with_nulls(v) for v in value] if value.__class__ is list else value
+
+
 def _partial_field(field: Value, origin: Provenance) -> Any:
     kind = field.__class__
-    if kind is list and not origin.from_request(field):
+    if kind is list and not field:
+        return field if origin.from_request(field) else _NIL
+    if kind is list and not _stays(field, field, origin):
         return [_partial_member(v, origin) for v in field]
-    if kind is dict and not origin.from_request(field):
+    if kind is dict and not _stays(field, field.values(), origin):
         return {k: _partial_member(v, origin) for k, v in field.items()}
-    return _partial_member(field, origin)
+    return field if kind is list or kind is dict else _partial_member(field, origin)
+
+
+def _stays(container: Value, members: Iterable[Value], origin: Provenance) -> bool:
+    """Whether a list or map is a part of a partial object as it is: it comes from the request, or nobody can tell.
+
+    NB: to know where it comes from takes a walk through the request, so it is only asked where it matters.
+    """
+    kinds = {member.__class__ for member in members}
+    return kinds <= _SCALARS or (ObjectValue not in kinds and origin.from_request(container))
 
 
 def _partial_member(value: Value, origin: Provenance) -> Any:
@@ -256,9 +347,24 @@ def _go_text(value: Value) -> str:
 
 def operation_json(operation: JSONPatchValue, origin: Provenance) -> dict[str, Any]:
     """One operation as the patch library reads it; raises NoJson."""
-    made: dict[str, Any] = {"op": operation.op, "path": operation.path}
+    made: dict[str, Any] = {"op": operation.op, "path": _written(operation.path)}
     if operation.from_:
-        made["from"] = operation.from_
+        made["from"] = _written(operation.from_)
     if operation.value is not MISSING:
         made["value"] = to_json(operation.value, origin)
     return made
+
+
+_SHORT_ESCAPES = frozenset("\b\f\n\r\t")
+
+
+def _written(pointer: str) -> str | Unreadable:
+    """A path as the patch library reads it: Kubernetes writes it as Go would, and not all escapes of Go are JSON."""
+    if pointer.isprintable():
+        return pointer
+    broken = next((c for c in pointer if not _survives(c)), None)
+    return pointer if broken is None else Unreadable(f"invalid character '{gotext.quote(broken)[2]}' in string escape code")
+
+
+def _survives(character: str) -> bool:
+    return character.isprintable() or character in _SHORT_ESCAPES or 0x80 <= ord(character) < 0x10000

@@ -8,6 +8,7 @@ NB: an error is negotiated too. Where that fails, it is JSON for people to read.
 """
 
 import enum
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _META_VERSIONS = ("v1", "v1beta1")
 _META_KINDS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
+_USUAL_LENGTH = 512
 _FEW = 12  # so many clauses Go sorts by insertion, which shows in the result
 
 
@@ -177,19 +179,32 @@ def negotiate_error(accept: str, *, pretty: bool = False) -> Representation:
     return _negotiated(accept, Endpoint.PLAIN, pretty=pretty) or Representation(JSON, pretty=True)
 
 
+def accepts_json(accept: str) -> bool:
+    """Whether a document that there is as JSON only, such as OpenAPI, will do. NB: a refusal (406) has no body there."""
+    return not accept or any(clause.matches(JSON) for clause in _clauses(accept))
+
+
 def wants_aggregated_discovery(accept: str) -> bool:
     return bool(accept) and _negotiated(accept, Endpoint.DISCOVERY, pretty=False) is not None
 
 
 def _negotiated(accept: str, endpoint: Endpoint, *, pretty: bool) -> Representation | None:
+    """Clients send the same few headers over and over: those of usual length are remembered."""
     if not accept:
         return Representation(JSON, pretty=pretty)
+    return (_remembered if len(accept) <= _USUAL_LENGTH else _best)(accept, endpoint, pretty=pretty)
+
+
+def _best(accept: str, endpoint: Endpoint, *, pretty: bool) -> Representation | None:
     for clause in _clauses(accept):
         for media_type in (JSON, YAML):
             if clause.matches(media_type) and _allowed(clause, media_type, endpoint):
                 asked = pretty or clause.parameters.get("pretty") == "1"
                 return Representation(media_type, pretty=asked and media_type == JSON, target=_target(clause))
     return None
+
+
+_remembered = functools.lru_cache(maxsize=512)(_best)
 
 
 def _allowed(clause: _Clause, media_type: str, endpoint: Endpoint) -> bool:

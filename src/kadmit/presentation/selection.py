@@ -45,7 +45,7 @@ class Selection:
 
 def parse_labels(text: str) -> tuple[LabelRequirement, ...]:
     """Raises ApiError (400)."""
-    found = selectors.parse_labels(text)
+    found = selectors.parse_labels(text) if text else ()
     if isinstance(found, str):
         raise errors.bad_request(found)
     return found
@@ -53,7 +53,7 @@ def parse_labels(text: str) -> tuple[LabelRequirement, ...]:
 
 def parse_fields(text: str) -> tuple[FieldRequirement, ...]:
     """Raises ApiError (400). NB: whether the kind knows the fields is asked later."""
-    found = selectors.parse_fields(text)
+    found = selectors.parse_fields(text) if text else ()
     if isinstance(found, str):
         raise errors.bad_request(found)
     return found

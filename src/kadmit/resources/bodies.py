@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from kadmit.api import errors, fields, yaml
+from kadmit.api import errors, yaml
 from kadmit.api.errors import ApiError
-from kadmit.api.fields import FieldError
 from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import decoding, fulltext, schema
@@ -139,11 +138,6 @@ def _summary(body: bytes) -> str:
         return f"{text[:_SHOWN]} ..." if len(text) > _SHOWN else text
     shown = body[:_SHOWN].hex()
     return f"{shown} ..." if len(body) > _SHOWN else shown
-
-
-def patch_error(made: Any, cause: str) -> FieldError:
-    """A patched object that is no longer of its kind."""
-    return fields.invalid(fields.path("patch"), marshal(made), cause)
 
 
 def not_an_object(value: Any) -> str:

@@ -28,6 +28,19 @@ def has_name(target: Target, value: Json) -> None:
         raise errors.bad_request(f"the name of the object ({given}) does not match the name on the URL ({target.name})")
 
 
+def same_uid(target: Target, new: Json, live: Json) -> None:
+    """Raises ApiError if the client means another object of the same name."""
+    given, found = metadata_of(new).get("uid") or "", metadata_of(live).get("uid")
+    if not given or given == found:
+        return
+    group = f"{target.resource.group}/" if "." in target.resource.group and not target.resource.group.endswith(".k8s.io") else ""
+    where = f"{target.namespace}/{target.name}" if target.namespace else target.name
+    key = f"/registry/{group}{target.resource.plural}/{where}"
+    told = f"Precondition failed: UID in precondition: {given}, UID in object meta: {found}"
+    text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {told}"
+    raise errors.conflict(target.group_resource, target.name, text)
+
+
 def is_being_deleted(value: Json) -> bool:
     return metadata_of(value).get("deletionTimestamp") is not None
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kadmit.admission import chain
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.api import errors
+from kadmit.api.errors import ApiError
+from kadmit.api.meta import GroupResource
 from kadmit.matching.attributes import DELETE, Attributes, Json
-from kadmit.resources import checks, lifecycle
+from kadmit.resources import checks, grace, lifecycle
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
@@ -26,11 +27,15 @@ class DeleteOptions:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """`object`: as it was at last, or as it stays marked for deletion; `gone`: whether it is to be removed now."""
+    """`object`: as it was at last, or as it stays marked for deletion; `gone`: whether it is to be removed now.
+
+    `marked`: whether the object was marked first, which watchers see as a change of its own.
+    """
 
     object: Json
     gone: bool
     code: int = 200
+    marked: bool = False
 
 
 Calls = Generator[Sequence[Call], Sequence[Answer], Deleted]
@@ -40,6 +45,9 @@ def delete(context: Context, target: Target, live: Json, options: DeleteOptions,
     """Delete an object, or mark it. `name`: what admission is told (a collection delete tells none). Raises ApiError."""
     lifecycle.check_delete(target)
     _check_preconditions(target, live, options)
+    raw = context.options.raw
+    if _is_namespace(target):  # NB: so that nothing but this very namespace goes
+        raw = {**raw, "preconditions": {"uid": metadata_of(live).get("uid"), **(raw.get("preconditions") or {})}}
     attributes = Attributes(
         kind=target.kind,
         resource=target.gvr,
@@ -48,7 +56,7 @@ def delete(context: Context, target: Target, live: Json, options: DeleteOptions,
         namespace=target.admission_namespace,
         subresource=target.subresource,
         old_object=live,
-        options=context.options.raw or None,
+        options=raw or None,
         dry_run=context.options.dry_run,
         user=context.user,
     )
@@ -62,34 +70,61 @@ def delete(context: Context, target: Target, live: Json, options: DeleteOptions,
 def _check_preconditions(target: Target, live: Json, options: DeleteOptions) -> None:
     metadata = metadata_of(live)
     if options.uid and options.uid != metadata.get("uid"):
-        text = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {metadata.get('uid')}"
-        raise errors.conflict(target.group_resource, target.name, text)
+        found = f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.get('uid')})"
+        raise _precondition(target, f"{found}. The object might have been deleted and then recreated")
     if options.resource_version and options.resource_version != metadata.get("resourceVersion"):
-        given, found = options.resource_version, metadata.get("resourceVersion")
-        text = f"Precondition failed: ResourceVersion in precondition: {given}, ResourceVersion in object meta: {found}"
-        raise errors.conflict(target.group_resource, target.name, text)
+        given, version = options.resource_version, metadata.get("resourceVersion")
+        found = f"the ResourceVersion in the precondition ({given}) does not match the ResourceVersion in record ({version})"
+        raise _precondition(target, f"{found}. The object might have been modified")
+
+
+def _precondition(target: Target, cause: str) -> ApiError:
+    """NB: it names the kind where other conflicts name the resource."""
+    return errors.conflict(GroupResource(target.resource.group, target.resource.kind), target.name, cause)
 
 
 def _marked_or_gone(context: Context, target: Target, live: Json, options: DeleteOptions) -> Deleted:
-    finalizers = _finalizers(live, options)
+    finalizers = _finalizers(target, live, options)
+    period = grace.period(live, options.grace_period) if grace.applies(target) else None
+    if period is not None:
+        return _gracefully(context, live, finalizers, period, asked=options.grace_period is not None)
     if not finalizers and not _keeps_until_finalized(target, live):
         return Deleted(live, gone=True)
     if checks.is_being_deleted(live):
         same = finalizers == list(metadata_of(live).get("finalizers") or ())
         return Deleted(live if same else with_metadata(live, finalizers=finalizers or None), gone=False)
-    changes: dict[str, Any] = {"deletionTimestamp": context.given.now, "deletionGracePeriodSeconds": options.grace_period or 0}
-    if finalizers:
-        changes["finalizers"] = finalizers
-    if metadata_of(live).get("generation"):
-        changes["generation"] = metadata_of(live)["generation"] + 1
-    marked = with_metadata(live, **changes)
-    if target.resource.gvr == ("", "v1", "namespaces"):
-        marked = {**marked, "status": {**(marked.get("status") or {}), "phase": "Terminating"}}
-    return Deleted(marked, gone=False)
+    if _is_namespace(target):
+        marked = with_metadata(live, deletionTimestamp=context.given.now)
+        return Deleted({**marked, "status": {**(marked.get("status") or {}), "phase": "Terminating"}}, gone=False)
+    marked = grace.marked(live, context.given.now, 0)
+    return Deleted(with_metadata(marked, finalizers=finalizers), gone=False)
 
 
-def _finalizers(live: Json, options: DeleteOptions) -> list[str]:
+def _gracefully(context: Context, live: Json, finalizers: list[str], period: int, *, asked: bool) -> Deleted:
+    """A Pod's end has time; a second deletion may only shorten it."""
+    found = metadata_of(live)
+    pending = found.get("deletionGracePeriodSeconds")
+    if found.get("deletionTimestamp") is not None:
+        if pending is None:
+            return Deleted(live, gone=not finalizers)
+        if not asked or period >= pending:
+            return Deleted(live, gone=False)
+        marked = grace.shortened(live, period)
+    else:
+        marked = grace.marked(live, context.given.now, period)
+    made = with_metadata(marked, finalizers=finalizers or None)
+    return Deleted(made, gone=period == 0 and not finalizers, marked=True)
+
+
+def _is_namespace(target: Target) -> bool:
+    return target.resource.gvr == ("", "v1", "namespaces")
+
+
+def _finalizers(target: Target, live: Json, options: DeleteOptions) -> list[str]:
     """The finalizers that a deletion leaves: foreground and orphan are the client's to choose."""
+    if not options.propagation and options.orphan is None and target.resource.gvr == ("batch", "v1", "jobs"):
+        found = list(metadata_of(live).get("finalizers") or ())
+        return found if "orphan" in found or "foregroundDeletion" in found else [*found, "orphan"]
     kept = [f for f in metadata_of(live).get("finalizers") or () if f not in ("orphan", "foregroundDeletion")]
     orphan = options.propagation == "Orphan" or options.orphan is True
     if orphan:
@@ -101,8 +136,7 @@ def _finalizers(live: Json, options: DeleteOptions) -> list[str]:
 
 def _keeps_until_finalized(target: Target, live: Json) -> bool:
     """A Namespace stays until its own finalizers, in its spec, are gone."""
-    is_namespace = target.resource.gvr == ("", "v1", "namespaces")
-    return is_namespace and bool((live.get("spec") or {}).get("finalizers"))
+    return _is_namespace(target) and bool((live.get("spec") or {}).get("finalizers"))
 
 
 def answer(target: Target, deleted: Deleted, live: Json) -> Json:
@@ -117,13 +151,11 @@ def answer(target: Target, deleted: Deleted, live: Json) -> Json:
 
 _SHOWN_WHEN_GONE = frozenset(
     {
-        ("", "v1", "pods"),
-        ("", "v1", "services"),
-        ("", "v1", "serviceaccounts"),
-        ("", "v1", "persistentvolumes"),
-        ("", "v1", "persistentvolumeclaims"),
-        ("", "v1", "podtemplates"),
-        ("", "v1", "replicationcontrollers"),
-        ("", "v1", "resourcequotas"),
+        *(("", "v1", plural) for plural in ("pods", "services", "serviceaccounts", "persistentvolumes", "podtemplates")),
+        *(("", "v1", plural) for plural in ("persistentvolumeclaims", "resourcequotas", "namespaces")),
+        *(("storage.k8s.io", "v1", plural) for plural in ("storageclasses", "csidrivers", "csinodes", "volumeattachments")),
+        ("storage.k8s.io", "v1", "volumeattributesclasses"),
+        *(("resource.k8s.io", "v1", plural) for plural in ("resourceclaims", "resourceclaimtemplates", "resourceslices")),
+        ("resource.k8s.io", "v1", "deviceclasses"),
     }
 )

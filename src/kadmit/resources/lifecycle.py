@@ -16,8 +16,9 @@ _CREATED_BY_PUT = frozenset(
         ("", "events"),
         ("events.k8s.io", "events"),
         ("", "endpoints"),
-        ("", "nodes"),
         ("", "limitranges"),
+        ("", "services"),
+        ("node.k8s.io", "runtimeclasses"),
     }
 )
 _CREATED_BY_PUT |= {

@@ -14,8 +14,8 @@ from kadmit.resources.context import Context, Target
 
 
 def scope(known: Known, target: Target) -> Scope:
-    """Where a request's fields are owned."""
-    kind = target.kind
+    """Where a request's fields are owned. NB: who writes a Scale owns a field of the whole object."""
+    kind = GroupVersionKind(*target.resource.gvk) if target.subresource == "scale" else target.kind
 
     def in_version(api_version: str) -> GroupVersionKind:
         group_version = parse_api_version(api_version)

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any, cast
 
-from kadmit.api import errors, yaml
+from kadmit.api import errors, fields, yaml
 from kadmit.api.errors import ApiError, Cause
+from kadmit.api.gojson import marshal
+from kadmit.api.meta import GroupKind
 from kadmit.kinds.decoding import DecodeError
 from kadmit.matching.attributes import Json
-from kadmit.patch import jsonpatch, managedfields, mergepatch, patchbody, strategic
+from kadmit.patch import gotext, jsonpatch, managedfields, mergepatch, patchbody, strategic
 from kadmit.patch.errors import PatchError, Reason
 from kadmit.patch.managedfields import ApplyConflict, ApplyRefused
 from kadmit.patch.typed import MergeError
@@ -29,68 +31,82 @@ def patch(context: Context, state: State, target: Target, live: Json | None, bod
     if live is None:
         raise errors.not_found(target.group_resource, target.name)
     view = subresources.view(target, live, state.known)
-    patched = _patched(context, target, view, live, body, patch_type)
+    patched = _patched(context, target, view, body, patch_type)
     placed = checks.in_namespace(target, patched)
     checks.has_name(target, placed)
-    owned = ownership.own(context, target, live, subresources.whole(target, placed, live, view))
+    if target.subresource == "scale":
+        return (yield from writing.scale(context, target, live, placed))
+    owned = ownership.own(context, target, live, placed)
     return (yield from writing.finish_update(context, target, live, owned))
 
 
-def _patched(context: Context, target: Target, shown: Json, live: Json, body: bytes, patch_type: str) -> Json:
+def _patched(context: Context, target: Target, shown: Json, body: bytes, patch_type: str) -> Json:
     strict = context.options.field_validation != IGNORE
     try:
         if patch_type == JSON_PATCH:
             read = patchbody.json_patch(body, strict=strict)
             made = read.patch.apply(cast("Any", shown), limits=jsonpatch.PATCH_REQUEST)
-            return _decoded(context, target, made, live, list(read.complaints))
+            return _decoded(context, target, made, list(read.complaints))
         if patch_type == MERGE_PATCH:
             merge = patchbody.merge_patch(body, strict=strict)
-            return _decoded(context, target, mergepatch.apply(cast("Any", shown), merge.patch), live, list(merge.complaints))
-        return _strategic(context, target, shown, live, body, strict=strict)
+            return _decoded(context, target, mergepatch.apply(cast("Any", shown), merge.patch), list(merge.complaints))
+        return _strategic(context, target, shown, body, strict=strict)
     except PatchError as e:
-        raise _refused(target, e) from None
+        raise _refused(e) from None
 
 
-def _strategic(context: Context, target: Target, shown: Json, live: Json, body: bytes, *, strict: bool) -> Json:
+def _strategic(context: Context, target: Target, shown: Json, body: bytes, *, strict: bool) -> Json:
     meta = context.known.patch_meta(target.kind)
     if meta is None:
         supported = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH]
         raise errors.unsupported_media_type(supported)
     read = patchbody.strategic_patch(body, strict=strict)
     made = strategic.apply(cast("Any", shown), read.patch, meta)
-    return _decoded(context, target, made, live, list(read.complaints))
+    return _decoded(context, target, made, list(read.complaints), by=read.patch)
 
 
-def _decoded(context: Context, target: Target, made: Any, live: Json, complaints: list[str]) -> Json:
-    """A patched object as its kind has it; what strict decoding has against patch or object is warned of, or refused."""
+def _decoded(context: Context, target: Target, made: Any, complaints: list[str], *, by: Any = None) -> Json:
+    """A patched object as its kind has it; what strict decoding has against patch or object is warned of, or refused.
+
+    `by` is a strategic merge patch, which kube-apiserver shows where it shows the patched object otherwise.
+    """
     try:
         decoded = context.known.normalise(target.kind, made)
     except DecodeError as e:
-        raise errors.invalid(target.group_kind, target.name, [bodies.patch_error(made, str(e))]) from None
+        cause = _restoring(by) or str(e) if by is not None else str(e)
+        raise _unreadable(made, by, cause) from None
     problems = [*complaints, *decoded.problems]
     if problems and context.options.field_validation == STRICT:
-        listed = ", ".join(problems)
-        raise errors.bad_request(f"strict decoding error: {listed}")
+        raise _unreadable(made, by, f"strict decoding error: {', '.join(problems)}")
     if context.options.field_validation != IGNORE:
         for problem in problems:
             context.record.warn(problem)
     return decoded.object
 
 
-_CODES = {
-    Reason.UNDECODABLE: (400, "BadRequest"),
-    Reason.MALFORMED: (400, "BadRequest"),
-    Reason.TOO_LARGE: (413, "RequestEntityTooLarge"),
-}
+def _unreadable(made: Any, by: Any, cause: str) -> ApiError:
+    """NB: kube-apiserver names neither kind nor object here."""
+    value = gotext.value_text(by) if by is not None else marshal(made)
+    return errors.invalid(GroupKind("", ""), "", [fields.invalid(fields.path("patch"), value, cause)])
 
 
-def _refused(target: Target, error: PatchError) -> ApiError:
-    code, reason = _CODES.get(error.reason, (422, "Invalid"))
-    if code == 400:
+_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "slice"}
+
+
+def _restoring(by: Any) -> str:
+    """Where a strategic merge puts plain values in place of whole parts."""
+    for value in by.values() if isinstance(by, dict) else ():
+        if not isinstance(value, dict | list) and value is not None:
+            return f"cannot restore struct from: {_GO_TYPES[type(value)]}"
+    return ""
+
+
+def _refused(error: PatchError) -> ApiError:
+    if error.reason in (Reason.UNDECODABLE, Reason.MALFORMED):
         return errors.bad_request(str(error))
-    if code == 413:
+    if error.reason is Reason.TOO_LARGE:
         return errors.entity_too_large(str(error))
-    return strategies.patch_refused(target, error, reason)
+    return strategies.patch_refused()
 
 
 # ---------------------------------------------------------------- apply
@@ -115,7 +131,7 @@ def _apply(context: Context, state: State, target: Target, live: Json | None, bo
     except ApplyRefused as e:
         raise errors.bad_request(str(e)) from None
     except MergeError as e:
-        raise strategies.apply_failed(target, str(e)) from None
+        raise strategies.apply_failed(str(e)) from None
     _strict_yaml(context, body)
     decoded = context.known.normalise(target.kind, made).object
     placed = checks.in_namespace(target, decoded)
@@ -124,16 +140,16 @@ def _apply(context: Context, state: State, target: Target, live: Json | None, bo
         _no_uid(target, placed)
         options = replace(context.options, raw={**context.options.raw, "kind": "CreateOptions"})
         return (yield from writing.create_applied(replace(context, options=options), target, placed))
-    assert shown is not None
-    merged = subresources.whole(target, placed, live, shown)
-    return (yield from writing.finish_update(context, target, live, merged))
+    if target.subresource == "scale":
+        return (yield from writing.scale(context, target, live, placed))
+    return (yield from writing.finish_update(context, target, live, placed))
 
 
 def _configuration(body: bytes) -> Json:
     try:
         config = yaml.load(body).value
     except yaml.YamlError as e:
-        raise errors.bad_request(f"error decoding YAML: {e}") from None
+        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {e}") from None
     if not isinstance(config, dict):
         raise errors.bad_request(f"error decoding YAML: {bodies.not_an_object(config)}")
     return config

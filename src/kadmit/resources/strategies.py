@@ -1,7 +1,6 @@
 """Where kinds differ in how they are written: preparation, validation, and which part a subresource may change."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from kadmit.api import errors, registration
@@ -13,7 +12,6 @@ from kadmit.kinds.catalog import Resource
 from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.rules.context import Context as RuleContext
 from kadmit.matching.attributes import Json
-from kadmit.patch.errors import PatchError
 from kadmit.resources.context import Context, Target, metadata_of
 from kadmit.validation import authorization, validate_status_update
 from kadmit.validation import validate_create as validate_registration
@@ -144,17 +142,11 @@ def _warn(context: Context, texts: list[str]) -> None:
 # ---------------------------------------------------------------- refusals
 
 
-def patch_refused(target: Target, error: PatchError, reason: str) -> ApiError:
-    """A patch that does not fit the object."""
-    return ApiError(Status(422, reason, str(error), Details()))
+def patch_refused() -> ApiError:
+    """A patch that does not fit the object. NB: kube-apiserver does not say why."""
+    return ApiError(Status(422, "Invalid", "the server rejected our request due to an error in our request", Details()))
 
 
-def apply_failed(target: Target, cause: str) -> ApiError:
+def apply_failed(cause: str) -> ApiError:
     """An apply whose configuration does not fit its kind. NB: kube-apiserver gives it no reason and no code of its own."""
-    where = f"{target.namespace}/{target.name}" if target.namespace else f"/{target.name}"
-    kind = f"{target.kind.group_version}, Kind={target.kind.kind}"
-    return ApiError(Status(500, "", f"failed to create typed patch object ({where}; {kind}): {cause}"))
-
-
-def without_reason(error: ApiError) -> ApiError:
-    return ApiError(replace(error.status, reason=""))
+    return ApiError(Status(500, "", cause))

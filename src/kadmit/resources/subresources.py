@@ -39,13 +39,6 @@ def shown(target: Target, value: Json, known: Known) -> Json:
     return view(target, value, known)
 
 
-def whole(target: Target, new: Json, live: Json, _view: Json) -> Json:
-    """The whole object that a write to a subresource makes."""
-    if target.subresource == "scale":
-        return scaling.with_scale(target.resource, live, new)
-    return new
-
-
 def act(context: Context, state: State, target: Target, new: Json) -> Generator[Sequence[Any], Any, Acted]:
     """POST to a subresource. Raises ApiError."""
     live = state.get((target.resource.group, target.resource.plural), target.namespace, target.name)

@@ -14,7 +14,7 @@ from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
 from kadmit.matching.attributes import Json
-from kadmit.resources import bodies, deleting, lifecycle, patching, subresources, writing
+from kadmit.resources import bodies, checks, deleting, lifecycle, patching, subresources, writing
 from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
 from kadmit.resources.deleting import Deleted, DeleteOptions
 from kadmit.resources.state import Name, Place, State
@@ -125,14 +125,16 @@ def _exists(target: Target, name: str, present: Json, new: Json) -> ApiError:
 def update(context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False) -> Verb:
     """PUT. Raises ApiError."""
     new = bodies.read(context, target, body, is_yaml=is_yaml)
+    checks.has_name(target, checks.in_namespace(target, new))
     for _ in range(MAX_TRIES):
         live = stored(state, target)
         if live is None:
             if not lifecycle.allows_create_on_update(target):
                 raise errors.not_found(target.group_resource, target.name)
             return (yield from _create_by_update(context, state, target, new))
-        view = subresources.view(target, live, state.known)
-        written: Written = yield from writing.update(context, target, live, subresources.whole(target, new, live, view))
+        checks.same_uid(target, new, live)
+        changed = writing.scale if target.subresource == "scale" else writing.update
+        written: Written = yield from changed(context, target, live, new)
         try:
             return (yield from _store(context, state, target, live, written))
         except Stale:
@@ -193,9 +195,21 @@ def delete(context: Context, state: State, target: Target, options: DeleteOption
         if not deleted.gone and deleted.object == live:
             return Answered(live, deleted.code)
         try:
-            revision = yield Put(_place(target), _name(target, target.name), None if deleted.gone else deleted.object, expected)
+            revision = yield from _remove(target, deleted, expected)
         except Stale:
             continue
         final = deleted.object if deleted.gone else with_metadata(deleted.object, resourceVersion=str(revision))
         return Answered(deleting.answer(target, replace(deleted, object=final), live), deleted.code)
     raise writing.conflict(target)
+
+
+def _remove(target: Target, deleted: Deleted, expected: str | None) -> Generator[Effect, Any, int]:
+    """Writes what a deletion leaves. What is marked and then goes at once is written twice, as its watchers expect."""
+    place, name = _place(target), _name(target, target.name)
+    revision: int = 0
+    if deleted.marked or not deleted.gone:
+        revision = yield Put(place, name, deleted.object, expected)
+        expected = str(revision)
+    if deleted.gone:
+        revision = yield Put(place, name, None, expected)
+    return revision

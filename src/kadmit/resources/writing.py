@@ -4,6 +4,7 @@ The order is the API server's and shows in answers: an invalid object has been t
 a name is generated after mutation and before validation.
 """
 
+import re
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -11,7 +12,10 @@ from kadmit.admission import chain
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.api import errors, fields
-from kadmit.kinds import metadata
+from kadmit.api.errors import ApiError, Status
+from kadmit.api.gojson import quoted
+from kadmit.api.meta import GroupKind
+from kadmit.kinds import metadata, scaling
 from kadmit.matching.attributes import CREATE, UPDATE, Attributes, Json
 from kadmit.patch import managedfields
 from kadmit.resources import checks, ownership, strategies
@@ -20,6 +24,7 @@ from kadmit.resources.context import Context, Target, Written, metadata_of, with
 Calls = Generator[Sequence[Call], Sequence[Answer], Written]
 
 MAX_GENERATED = 63 - 5
+_NUMBER = re.compile(r"[0-9]{1,20}\Z")
 
 
 def create(context: Context, target: Target, new: Json) -> Calls:
@@ -66,6 +71,26 @@ def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
 conflict = checks.conflict
 
 
+def scale(context: Context, target: Target, live: Json, new: Json) -> Calls:
+    """Write an object's Scale: admission sees Scales, the store gets the whole object. Raises ApiError."""
+    old = scaling.scale_of(target.resource, live, context.known)
+    mutated = yield from _mutate(context, _attributes(context, target, UPDATE, new, old, name=target.name))
+    replicas = (mutated.get("spec") or {}).get("replicas") or 0
+    if replicas < 0:
+        found = [fields.invalid(fields.path("spec", "replicas"), replicas, "must be greater than or equal to 0")]
+        raise errors.invalid(GroupKind("autoscaling", "Scale"), target.name, found)
+    given = metadata_of(mutated).get("resourceVersion")
+    if given and given != metadata_of(live).get("resourceVersion"):
+        raise checks.conflict(target)
+    whole = Target(target.resource, target.namespace, target.name)
+    made = ownership.own(context, target, live, scaling.with_scale(target.resource, live, mutated, context.known))
+    prepared = strategies.prepare_for_update(whole, made, live)
+    strategies.validate_update(context, whole, prepared, live)
+    shown = scaling.scale_of(target.resource, prepared, context.known)
+    yield from _validate(context, _attributes(context, target, UPDATE, shown, old, name=target.name))
+    return Written(_keep_times(prepared, live))
+
+
 def finish_update(context: Context, target: Target, live: Json, new: Json) -> Calls:
     """The rest of an update or patch, after the new object has its managed fields."""
     attributes = _attributes(context, target, UPDATE, new, live, name=target.name)
@@ -87,6 +112,8 @@ def _with_version(target: Target, new: Json, live: Json) -> Json:
     """Optimistic locking: the version that the client knows must be the stored one. Raises ApiError."""
     stored = metadata_of(live).get("resourceVersion")
     given = metadata_of(new).get("resourceVersion") or ""
+    if given and not _NUMBER.match(given):
+        raise ApiError(Status(500, "", f"strconv.ParseUint: parsing {quoted(given)}: invalid syntax"))
     if not given or given == "0":
         if not strategies.allows_unconditional_update(target):
             at = fields.path("metadata", "resourceVersion")

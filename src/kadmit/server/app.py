@@ -34,7 +34,8 @@ from kadmit.server.metrics import Metrics
 from kadmit.server.plain import Plain
 
 MAX_BODY = 3 * 1024 * 1024
-STREAM_CHUNK_SECONDS = 1.0
+_NOBODY = User("")
+_LONG_RUNNING = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 
 
 @dataclass(slots=True)
@@ -70,13 +71,20 @@ class Server:
         pretty = media.wants_pretty(request.query.get("pretty"), request.headers.get("User-Agent", ""))
         path = unquote(request.rel_url.raw_path)
         try:
-            user = self._identify(request)
             info = access.request_info(request.method, path, request.rel_url.raw_query_string)
         except access.UnreadablePath as e:
             return web.Response(status=500, text=e.answer(request.path_qs))
+        try:
+            user = self._identify(request)
         except ApiError as e:
+            asked = access.attributes_of(info, _NOBODY)
+            self.auditor.follow(self._about(request, audit_id, begun), asked).started(e.status.code)
             return self._failure(e, request, pretty, {audit.HEADER: audit_id})
         return await self._audited(request, path, info, user, audit_id, begun, pretty=pretty)
+
+    def _about(self, request: web.Request, audit_id: str, begun: float) -> audit.Request:
+        source = (request.remote,) if request.remote else ()
+        return audit.Request(audit_id, request.path_qs, begun, source, request.headers.get("User-Agent", ""))
 
     def _identify(self, request: web.Request) -> User:
         found = self.identities.identify(request.headers.get("Authorization", ""), certificate=_certificate_user(request))
@@ -90,9 +98,7 @@ class Server:
         self, request: web.Request, path: str, info: access.RequestInfo, user: User, audit_id: str, begun: float, *, pretty: bool
     ) -> web.StreamResponse:
         asked = access.attributes_of(info, user)
-        source = (request.remote,) if request.remote else ()
-        about = audit.Request(audit_id, request.path_qs, begun, source, request.headers.get("User-Agent", ""))
-        trail = self.auditor.follow(about, asked)
+        trail = self.auditor.follow(self._about(request, audit_id, begun), asked)
         exchange = Exchange(request.method, path, _query(request), request.headers, b"", info, user)
         labels = self._labels(exchange)
         reply: Reply
@@ -201,7 +207,14 @@ class Server:
         )
 
     async def _send(
-        self, request: web.Request, reply: Reply, exchange: Exchange, trail: Trail, labels: requestlabels.RequestLabels | None, audit_id: str, begun: float
+        self,
+        request: web.Request,
+        reply: Reply,
+        exchange: Exchange,
+        trail: Trail,
+        labels: requestlabels.RequestLabels | None,
+        audit_id: str,
+        begun: float,
     ) -> web.StreamResponse:
         record = exchange.record
         headers = [(audit.HEADER, audit_id), ("Cache-Control", "no-cache, private"), *reply.headers.items()]
@@ -216,6 +229,8 @@ class Server:
             response.headers.add(name, value)
         if reply.object is not None:
             trail.response_object(reply.object)
+        if _is_long_running(exchange.info):
+            trail.started(reply.status)
         trail.complete(reply.status)
         self._count(labels, reply.status, begun)
         return response
@@ -225,7 +240,13 @@ class Server:
             self.metrics.request(labels, status, time.time() - begun)
 
     async def _send_stream(
-        self, request: web.Request, reply: Reply, headers: list[tuple[str, str]], trail: Trail, labels: requestlabels.RequestLabels | None, begun: float
+        self,
+        request: web.Request,
+        reply: Reply,
+        headers: list[tuple[str, str]],
+        trail: Trail,
+        labels: requestlabels.RequestLabels | None,
+        begun: float,
     ) -> web.StreamResponse:
         assert reply.stream is not None
         response = web.StreamResponse(status=reply.status)
@@ -249,6 +270,10 @@ class Server:
             trail.complete(reply.status)
             self._count(labels, reply.status, begun)
         return response
+
+
+def _is_long_running(info: access.RequestInfo) -> bool:
+    return info.verb in ("watch", "proxy") or info.subresource in _LONG_RUNNING
 
 
 def _query(request: web.Request) -> dict[str, list[str]]:

@@ -189,28 +189,39 @@ class Trail:
         return self._auditor.write(self.request.id, event, self._lost)
 
     def _event(self, stage: Stage, at: float) -> dict[str, Json]:
+        """NB: in the order in which Kubernetes writes them; what is empty is left out."""
+        request = self.request
         event: dict[str, Json] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
             "level": self.level.text,
-            "auditID": self.request.id,
+            "auditID": request.id,
             "stage": stage.value,
-            "requestURI": self.request.uri,
+            "requestURI": request.uri,
             "verb": self._asked.verb,
             "user": _user(self._asked.user),
-            "impersonatedUser": _user(self._impersonated) if self._impersonated else None,
-            "authenticationMetadata": {"impersonationConstraint": self._constraint} if self._constraint else None,
-            "sourceIPs": list(self.request.source_ips),
-            "userAgent": _shortened(self.request.user_agent),
-            "objectRef": self._reference,
-            "responseStatus": None if self._status is None else {"metadata": {}, **self._status},
-            "requestObject": self._request_object,
-            "responseObject": self._response_object,
-            "requestReceivedTimestamp": timestamp(self.request.received),
-            "stageTimestamp": timestamp(at),
-            "annotations": dict(sorted(self._annotations.items())),
         }
-        return {key: value for key, value in event.items() if value not in (None, "", [], {}) or key in _ALWAYS}
+        if self._impersonated is not None:
+            event["impersonatedUser"] = _user(self._impersonated)
+        if self._constraint:
+            event["authenticationMetadata"] = {"impersonationConstraint": self._constraint}
+        if request.source_ips:
+            event["sourceIPs"] = request.source_ips
+        if request.user_agent:
+            event["userAgent"] = _shortened(request.user_agent)
+        if self._reference is not None:
+            event["objectRef"] = self._reference
+        if self._status is not None:
+            event["responseStatus"] = {"metadata": {}, **self._status}
+        if self._request_object is not None:
+            event["requestObject"] = self._request_object
+        if self._response_object is not None:
+            event["responseObject"] = self._response_object
+        event["requestReceivedTimestamp"] = timestamp(request.received)
+        event["stageTimestamp"] = timestamp(at)
+        if self._annotations:
+            event["annotations"] = dict(sorted(self._annotations.items()))
+        return event
 
     def _answered(self, code: int) -> None:
         self._status = {**(self._status or {}), "code": code}
@@ -238,7 +249,6 @@ class Trail:
         self._reference = {key: known[key] for key in _REFERENCE_KEYS if known.get(key)}
 
 
-_ALWAYS = frozenset(("requestURI", "verb", "user", "auditID"))
 _REFERENCE_KEYS = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
 
 
@@ -257,9 +267,14 @@ def _reference(asked: Attributes) -> dict[str, Json] | None:
 
 
 def _user(user: User) -> dict[str, Json]:
-    extra = {key: list(values) for key, values in sorted(user.extra.items())}
-    made: dict[str, Json] = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
-    return {key: value for key, value in made.items() if value}
+    made: dict[str, Json] = {"username": user.name} if user.name else {}
+    if user.uid:
+        made["uid"] = user.uid
+    if user.groups:
+        made["groups"] = user.groups
+    if user.extra:
+        made["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+    return made
 
 
 def _shortened(user_agent: str) -> str:
@@ -268,7 +283,7 @@ def _shortened(user_agent: str) -> str:
 
 def timestamp(moment: float) -> str:
     """MicroTime."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{datetime.fromtimestamp(moment, UTC).isoformat(timespec='microseconds')[:-6]}Z"
 
 
 def without_managed_fields(value: Json) -> Json:
@@ -324,7 +339,7 @@ def _clean(value: Json) -> Json:
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
-    return [_clean(item) for item in value] if isinstance(value, list) else value
+    return [_clean(item) for item in value] if type(value) in (list, tuple) else value  # a Fragment is a tuple too
 
 
 def _fault(patch: bytes) -> str:

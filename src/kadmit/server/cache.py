@@ -73,6 +73,10 @@ class Cache:
         self.state.revision = self.progress = self._oldest = page.revision
         self._task = asyncio.create_task(self._follow())
 
+    def begin_history(self) -> None:
+        """Watches may go back to now, and no further: what came before was the server's own beginning."""
+        self._oldest = self.state.revision
+
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()

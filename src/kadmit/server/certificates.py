@@ -5,6 +5,7 @@ The authority keeps its key when it is renewed, so that clients who trust the ol
 only, and no file is ever half written.
 """
 
+import asyncio
 import contextlib
 import ipaddress
 import os
@@ -26,6 +27,7 @@ from kadmit.server.startup import StartupError, because
 
 AUTHORITY_LIFE = timedelta(days=3650)
 LIFE = timedelta(days=365)
+PERIOD = 6 * 3600.0  # seconds between looks at the dates
 RENEW_AT = 0.2  # of a life: what remains when a certificate is made anew
 ADMIN, MASTERS = "kubernetes-admin", "system:masters"
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
@@ -91,6 +93,22 @@ def bootstrap(folder: Path, names: Sequence[str], now: datetime | None = None) -
     except OSError as error:
         raise StartupError(f"--cert-dir: cannot use {str(folder)!r}: {because(error)}") from None
     return files
+
+
+async def keep(folder: Path, names: Sequence[str], renewed: Callable[[Credentials], None], period: float = PERIOD) -> None:
+    """Makes certificates anew while the server runs, until cancelled. `renewed` is told, to write the kubeconfig again; whoever
+    serves notices the files by itself. NB: what fails here fails again next time, and in the end at the next start."""
+    while True:
+        await asyncio.sleep(period)
+        with contextlib.suppress(StartupError):
+            before = _contents(folder)
+            made = bootstrap(folder, names)
+            if _contents(folder) != before:
+                renewed(made)
+
+
+def _contents(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.glob("*.crt"))]
 
 
 def _files(folder: Path, name: str) -> Files:

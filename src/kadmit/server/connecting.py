@@ -1,14 +1,16 @@
 """CONNECT: exec, attach, portforward and proxies. Admission is asked as in a real cluster; then there is no node to connect to."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kadmit.admission import chain
 from kadmit.api import errors
-from kadmit.api.errors import ApiError, Status
+from kadmit.api.errors import ApiError, Details, Status
+from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupVersionKind
-from kadmit.matching.attributes import CONNECT, Attributes
+from kadmit.matching.attributes import CONNECT, Attributes, Json
 from kadmit.resources import verbs
-from kadmit.resources.context import Options, Target
+from kadmit.resources.context import Options, Target, metadata_of
 from kadmit.resources.verbs import Answered, Verb
 from kadmit.server.exchange import Exchange, Reply
 
@@ -24,21 +26,30 @@ _OPTIONS = {
     ("nodes", "proxy"): "NodeProxyOptions",
 }
 KNOWN = frozenset(sub for _, sub in _OPTIONS)
+_PROXY = "proxy"
+_UPGRADES = frozenset(("GET", "POST"))
+_MAX_PORT = 65535
 
 
 def is_connect(target: Target) -> bool:
-    return target.resource.group == "" and (target.resource.plural, target.subresource.split("/")[0]) in _OPTIONS
+    return target.resource.group == "" and (target.resource.plural, target.subresource) in _OPTIONS
 
 
 async def connect(resources: "Resources", exchange: Exchange, target: Target) -> Reply:
     """Raises ApiError: refused by admission, or because there is nothing to connect to."""
+    if target.subresource != _PROXY and exchange.method not in _UPGRADES:
+        text = "the server does not allow this method on the requested resource"
+        raise ApiError(Status(405, "MethodNotAllowed", text, Details()))
+    if "dryRun" in exchange.query:
+        raise errors.bad_request("dryRun is not supported")
     answered = await resources.run(_connect(resources, exchange, target), exchange.deadline)
     return Reply(answered.code)
 
 
 def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb:
-    kind = _OPTIONS[target.resource.plural, target.subresource.split("/")[0]]
+    kind = _OPTIONS[target.resource.plural, target.subresource]
     context = resources.context(exchange, Options())
+    options = _options(kind, exchange)
     attributes = Attributes(
         kind=GroupVersionKind("", "v1", kind),
         resource=target.gvr,
@@ -46,30 +57,93 @@ def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb
         name=target.name,
         namespace=target.namespace,
         subresource=target.subresource,
-        object=_options(kind, exchange),
+        object=options,
         user=exchange.user,
     )
-    after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
-    yield from chain.validate(context.snapshot, after, context.world, context.record)
-    verbs.find(resources.cache.state, target)
-    raise _nowhere(target)
+    if context.mutating:
+        attributes = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
+    if context.validating:
+        yield from chain.validate(context.snapshot, attributes, context.world, context.record)
+    raise _nowhere(target, verbs.find(resources.cache.state, target), str((attributes.object or options).get("container") or ""))
     return Answered({})
 
 
-def _options(kind: str, exchange: Exchange) -> dict[str, object]:
-    made: dict[str, object] = {"kind": kind, "apiVersion": "v1"}
-    for name in ("container", "path"):
-        if exchange.asked(name):
-            made[name] = exchange.asked(name)
-    for name in ("stdin", "stdout", "stderr", "tty"):
-        if name in exchange.query:
-            made[name] = exchange.asked(name) in ("true", "1", "")
-    if exchange.query.get("command"):
-        made["command"] = list(exchange.query["command"])
+# ---------------------------------------------------------------- options
+
+
+def _flag(values: Sequence[str]) -> bool:
+    """NB: even without a value, a flag that is there is on."""
+    return values[0] != "0" and values[0].lower() != "false"
+
+
+def _ports(values: Sequence[str]) -> list[int]:
+    return [_port(text) for value in values for text in value.split(",")]
+
+
+def _port(text: str) -> int:
+    """Raises ApiError."""
+    fault = "invalid syntax" if not (text.isascii() and text.isdigit()) else ""
+    if not fault and (len(text.lstrip("0")) > len(str(_MAX_PORT)) or int(text) > _MAX_PORT):
+        fault = "value out of range"
+    if fault:
+        raise errors.bad_request(f"cannot convert to []int32: strconv.ParseUint: parsing {quoted(text)}: {fault}")
+    return int(text)
+
+
+_READERS: Mapping[str, Callable[[Sequence[str]], object]] = {
+    "stdin": _flag,
+    "stdout": _flag,
+    "stderr": _flag,
+    "tty": _flag,
+    "container": lambda values: values[0],
+    "command": list,
+    "ports": _ports,
+    "path": lambda values: values[0],
+}
+_STREAMS = ("stdin", "stdout", "stderr", "tty", "container")
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "PodExecOptions": (*_STREAMS, "command"),
+    "PodAttachOptions": _STREAMS,
+    "PodPortForwardOptions": ("ports",),
+}
+
+
+def _options(kind: str, exchange: Exchange) -> Json:
+    """The query as an object, which leaves out what is empty. Raises ApiError."""
+    query = exchange.query if kind in _FIELDS else {"path": [_subpath(exchange)]}
+    made: Json = {"kind": kind, "apiVersion": "v1"}
+    for name in _FIELDS.get(kind, ("path",)):
+        value = _READERS[name](query[name]) if query.get(name) else None
+        if value:
+            made[name] = value
     return made
 
 
-def _nowhere(target: Target) -> ApiError:
-    if target.resource.plural == "pods":
-        return errors.bad_request(f"pod {target.name} does not have a host assigned")
-    return ApiError(Status(503, "ServiceUnavailable", f'no endpoints available for service "{target.name}"'))
+def _subpath(exchange: Exchange) -> str:
+    """What a proxy is asked for: the rest of the path, which keeps the slash at its end."""
+    rest = "/".join(exchange.info.parts[3:])
+    path = f"/{rest}" if rest and not rest.startswith("/") else rest
+    return f"{path}/" if exchange.info.path.endswith("/") and not path.endswith("/") else path
+
+
+# ---------------------------------------------------------------- nothing there
+
+
+def _nowhere(target: Target, live: Json, container: str) -> ApiError:
+    """Why there is no way on: no such container, no node, no address."""
+    if target.resource.plural == "services":
+        return errors.service_unavailable(f'no endpoints available for service "{target.name}"')
+    if target.subresource == _PROXY:
+        return errors.bad_request("address not allowed")
+    problem = _wrong_container(live, container) if target.subresource in ("exec", "attach") else ""
+    return errors.bad_request(problem or f"pod {target.name} does not have a host assigned")
+
+
+def _wrong_container(pod: Json, wanted: str) -> str:
+    spec, name = pod.get("spec") or {}, metadata_of(pod).get("name")
+    names = [c["name"] for part in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(part) or ()]
+    if wanted:
+        return "" if wanted in names else f"container {wanted} is not valid for pod {name}"
+    if len(spec.get("containers") or ()) == 1:
+        return ""
+    return f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]"

@@ -62,7 +62,6 @@ class Dialler(AbstractResolver):
         if self._service is not None and host == self._service.host:
             wanted = await self._services.resolve(self._service.namespace, self._service.name, port)
         found = [Address(wanted.host, wanted.port)] if is_address(wanted.host) else await _looked_up(wanted, family)
-        TRIP.get().dialled = found[0]
         return [_result(host, address) for address in found]
 
     async def close(self) -> None:
@@ -137,7 +136,9 @@ def _has_spoken(connection: Connection) -> bool:
 
 
 def noted_socket(info: tuple[Any, ...]) -> socket.socket:
-    """A socket that leaves its addresses to the trip when it is closed: a failed handshake leaves nothing else behind."""
+    """A socket that tells the trip whom it dials, and its addresses when it is closed: a failed handshake leaves nothing else."""
+    trip = TRIP.get()
+    trip.dialled = trip.dialled or _address(info[4])
     return _NotedSocket(*info[:3])
 
 

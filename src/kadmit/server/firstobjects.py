@@ -44,9 +44,7 @@ async def _create(resources: Resources, value: Json) -> None:
     if state.get((resource.group, resource.plural), namespace, metadata["name"]) is not None:
         return
     world, options = state.world(resources.authorizer), Options(manager="kube-apiserver")
-    context = Context(
-        state.known, world, state.snapshot, _SERVER, options, given(), Record(), mutating=False, validating=False
-    )
+    context = Context(state.known, world, state.snapshot, _SERVER, options, given(), Record(), mutating=False, validating=False)
     target = Target(resource, namespace, "", "")
     try:
         await resources.run(verbs.create(context, state, target, orjson.dumps(value)))

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
-
 from kadmit.access.attributes import RequestInfo
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors, registration
+from kadmit.api import registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.cel.library.authorizer import Authorizer
@@ -26,6 +25,7 @@ from kadmit.resources.verbs import Answered, Put, Verb
 from kadmit.server import connecting, reading, reviewing, shapes, watching
 from kadmit.server.cache import Cache
 from kadmit.server.exchange import Exchange, Reply
+from kadmit.server.plain import no_page
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no digits that look like letters, as in Kubernetes
 
@@ -85,6 +85,12 @@ class Resources:
             return None
         return found
 
+    def _has_version(self, info: RequestInfo) -> bool:
+        known = self.cache.state.known
+        if not known.catalog.serves(info.group, info.version):
+            return False
+        return known.serves_custom(info.group, info.version) or self.serves.serves(info.group, info.version)
+
     def knows(self, info: RequestInfo) -> bool:
         return self._served(info) is not None
 
@@ -102,15 +108,21 @@ class Resources:
         if info.namespace and not resource.namespaced and resource.gvr != ("", "v1", "namespaces"):
             raise not_found_path()
         namespace = info.namespace if resource.namespaced else ""
-        return Target(resource, namespace, info.name, info.subresource)
+        # NB: a list's name comes from its field selector, not from its path
+        name = "" if info.verb in ("list", "watch", "deletecollection") else info.name
+        return Target(resource, namespace, name, info.subresource)
 
     async def handle(self, exchange: Exchange) -> Reply:
         """Raises ApiError."""
+        if not self._has_version(exchange.info):
+            return no_page()
         target = self.target(exchange)
         _warn_of_old_version(exchange, target)
         if connecting.is_connect(target):
             return await connecting.connect(self, exchange, target)
         handler = _HANDLERS.get((exchange.method, bool(target.name)))
+        if exchange.method == "POST" and target.name and not target.subresource:
+            raise not_allowed()
         if handler is None or (target.resource.namespaced and not target.namespace and exchange.method not in ("GET", "HEAD")):
             raise not_allowed()
         _check_verb(exchange, target)
@@ -159,7 +171,9 @@ class Resources:
         if reviewing.is_review(target):
             made = reviewing.review(context, target, exchange.body, self.authorizer, is_yaml=is_yaml)
             return self._shown(exchange, target, Answered(made, 201), how)
-        answered = await self.run(verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange.deadline)
+        answered = await self.run(
+            verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange.deadline
+        )
         return self._shown(exchange, target, answered, how)
 
     async def update(self, exchange: Exchange, target: Target) -> Reply:
@@ -214,7 +228,7 @@ class Resources:
 
     async def get(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
-        reading.check_get(exchange)
+        reading.check_get(self, exchange)
         live = verbs.find(self.cache.state, target)
         return self._shown(exchange, target, Answered(subresources.view(target, live, self.cache.state.known)), how)
 
@@ -235,7 +249,7 @@ class Resources:
     def _shown(self, exchange: Exchange, target: Target, answered: Answered, how: Representation) -> Reply:
         """The answer in the form that was asked for."""
         value = shapes.represent(answered.object, how, target, exchange, self.cache.state.known)
-        body = encoding.encode(value, how)
+        body = encoding.encode(value, how, go_floats=target.resource.custom)
         return Reply(answered.code, body, how.media_type, object=answered.object)
 
 

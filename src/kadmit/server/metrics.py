@@ -51,7 +51,7 @@ class Metrics:
                 _check_names(BY_NAME[increment.metric], [name for name, _ in increment.labels])
                 self._start(series, labels, 1)
 
-    def count(self, metric: str, by: float = 1, **labels: str) -> None:
+    def count(self, metric: str, by: float = 1, /, **labels: str) -> None:
         """Adds to a counter, or (also less than nothing) to a gauge."""
         series = self.values[metric]
         key = _ordered(BY_NAME[metric], labels)
@@ -60,7 +60,7 @@ class Metrics:
         else:
             self._start(series, key, by)
 
-    def observe(self, metric: str, seconds: float, **labels: str) -> None:
+    def observe(self, metric: str, seconds: float, /, **labels: str) -> None:
         self._observe(BY_NAME[metric], _ordered(BY_NAME[metric], labels), seconds)
 
     def request(self, about: RequestLabels, code: int, seconds: float) -> None:

@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
-
+from kadmit.kinds.catalog import Catalog
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
 from kadmit.presentation import encoding, media
 from kadmit.presentation.discovery import Aggregated, Discovery
 from kadmit.presentation.media import Endpoint
+from kadmit.presentation.runtimeconfig import RuntimeConfig
 from kadmit.server.exchange import Exchange, Reply
-from kadmit.server.handlers import not_found_path
 from kadmit.server.metrics import Metrics
 from kadmit.server.metrictext import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from kadmit.presentation.openapi import Document, OpenApi
 
 VERSION = {
     "major": "1",
@@ -27,6 +30,7 @@ VERSION = {
     "platform": "linux/amd64",
 }
 _COUNTED = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/api", "/apis", "/openapi/v2", "/openapi/v3"))
+_CHECKS = frozenset(("ping", "log", "etcd", "informer-sync", "shutdown"))
 _HEALTH = ("/healthz", "/livez", "/readyz")
 
 
@@ -34,21 +38,31 @@ class Plain:
     """Answers what is known without looking at any object."""
 
     def __init__(
-        self, known: Callable[[], Known], metrics: Metrics, *, serves: Any = None, ready: Callable[[], bool] = lambda: True
+        self,
+        known: Callable[[], Known],
+        metrics: Metrics,
+        *,
+        serves: RuntimeConfig | None = None,
+        definitions: Callable[[], list[Json]] = list,
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
         self._known = known
         self._metrics = metrics
         self._serves = serves
+        self._definitions = definitions
         self._ready = ready
         self._made: tuple[Known, Discovery] | None = None
+        self._openapi_made: tuple[Known, OpenApi] | None = None
 
     @property
     def discovery(self) -> Discovery:
         known = self._known()
         if self._made is None or self._made[0] is not known:
-            catalog = known.catalog if self._serves is None else self._serves.applied(known.catalog)
-            self._made = known, Discovery(catalog)
+            self._made = known, Discovery(self._catalog(known))
         return self._made[1]
+
+    def _catalog(self, known: Known) -> Catalog:
+        return known.catalog if self._serves is None else self._serves.applied(known.catalog)
 
     async def handle(self, exchange: Exchange) -> Reply:
         """Raises ApiError."""
@@ -69,9 +83,13 @@ class Plain:
         return trimmed if trimmed in _COUNTED else ""
 
     def _health(self, path: str) -> Reply:
-        if path.startswith("/readyz") and not self._ready():
-            return Reply(500, b"not ready", "text/plain; charset=utf-8")
-        return Reply(200, b"ok", "text/plain; charset=utf-8")
+        kind, _, check = path.strip("/").partition("/")
+        if check and check not in _CHECKS:
+            return no_page()
+        headers = {"X-Content-Type-Options": "nosniff"}
+        if kind == "readyz" and not self._ready():
+            return Reply(500, b"not ready", "text/plain; charset=utf-8", headers)
+        return Reply(200, b"ok", "text/plain; charset=utf-8", headers)
 
     def _json(self, exchange: Exchange, value: Json, **headers: str) -> Reply:
         pretty = media.wants_pretty(exchange.asked("pretty"), exchange.user_agent)
@@ -81,12 +99,12 @@ class Plain:
     def _discovery(self, exchange: Exchange, path: str) -> Reply:
         discovery = self.discovery
         if exchange.method not in ("GET", "HEAD"):
-            raise not_found_path()
+            return no_page()
         if path in ("/api", "/apis") and media.wants_aggregated_discovery(exchange.accept):
             return self._aggregated(exchange, discovery.aggregated_core if path == "/api" else discovery.aggregated)
         value = self._document(discovery, path)
         if value is None:
-            raise not_found_path()
+            return no_page()
         return self._json(exchange, value)
 
     def _document(self, discovery: Discovery, path: str) -> Json | None:
@@ -107,19 +125,48 @@ class Plain:
         return None
 
     def _aggregated(self, exchange: Exchange, found: Aggregated) -> Reply:
-        content_type = f"{media.JSON};{media.AGGREGATED_DISCOVERY.parameters}"
+        content_type = f"{media.JSON}{media.AGGREGATED_DISCOVERY.parameters}"
         headers = {"ETag": found.etag, "Vary": "Accept"}
         if exchange.headers.get("If-None-Match") == found.etag:
             return Reply(304, b"", content_type, headers)
         return Reply(200, encoding.json(found.document), content_type, headers)
 
     async def _openapi(self, exchange: Exchange, path: str) -> Reply:
-        from kadmit.presentation import openapi  # large, and only asked for by some clients
+        documents = self._documents()
+        if path == "/openapi/v3":
+            index = await asyncio.to_thread(documents.index)
+            return Reply(200, encoding.json(index), "text/plain; charset=utf-8")
+        if path == "/openapi/v2":
+            if not media.accepts_json(exchange.accept):
+                return Reply(406, b"", "text/plain; charset=utf-8")
+            return _unless_known(exchange, await asyncio.to_thread(documents.swagger))
+        name = path.removeprefix("/openapi/v3/")
+        wanted = documents.hash(name)
+        if wanted is None:
+            return no_page()
+        asked = exchange.asked("hash")
+        if asked and asked != wanted:
+            return Reply(301, b"", "text/plain; charset=utf-8", {"Location": f"/openapi/v3/{name}?hash={wanted}"})
+        found = await asyncio.to_thread(documents.document, name)
+        assert found is not None
+        return _unless_known(exchange, found)
 
-        found = await asyncio.to_thread(openapi.document, self._known(), path)
-        if found is None:
-            raise not_found_path()
-        etag = f'"{found.hash}"'
-        if exchange.headers.get("If-None-Match") == etag:
-            return Reply(304, b"", found.content_type, {"ETag": etag})
-        return Reply(200, found.body, found.content_type, {"ETag": etag, "Vary": "Accept"})
+    def _documents(self) -> "OpenApi":
+        from kadmit.presentation.openapi import OpenApi  # large, and only asked for by some clients
+
+        known = self._known()
+        if self._openapi_made is None or self._openapi_made[0] is not known:
+            self._openapi_made = known, OpenApi(self._catalog(known), self._definitions())
+        return self._openapi_made[1]
+
+
+def no_page() -> Reply:
+    """What is found nowhere, in the words of Go's HTTP library."""
+    return Reply(404, b"404 page not found\n", "text/plain; charset=utf-8", {"X-Content-Type-Options": "nosniff"})
+
+
+def _unless_known(exchange: Exchange, found: "Document") -> Reply:
+    headers = {"ETag": found.etag, "Vary": "Accept"}
+    if exchange.headers.get("If-None-Match") == found.etag:
+        return Reply(304, b"", media.JSON, headers)
+    return Reply(200, found.body, media.JSON, headers)

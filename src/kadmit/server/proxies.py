@@ -6,7 +6,10 @@ Services of the cluster are never called through one, nor is this machine.
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 from urllib.parse import urlsplit
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,14 @@ def _complete(proxy: str) -> str:
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
-def _matches(entry: str, host: str, port: str, address: object) -> bool:
+def _matches(entry: str, host: str, port: str, address: Address | None) -> bool:
     """An entry is a star, a network, or an address or domain, the last two maybe with a port."""
     if entry == "*":
         return True
     if "/" in entry:
         try:
-            return address in ipaddress.ip_network(entry, strict=False)
-        except (ValueError, TypeError):
+            return address is not None and address in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
             return False
     name, colon, wanted = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
     if colon and wanted != port:
@@ -61,7 +64,7 @@ def _matches(entry: str, host: str, port: str, address: object) -> bool:
     return host.endswith(f".{bare}") or (host == bare and not name.startswith((".", "*")))
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _address(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host)
     except ValueError:

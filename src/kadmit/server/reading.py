@@ -6,6 +6,8 @@ import orjson
 
 from kadmit.api import errors, yaml
 from kadmit.api.meta import GroupVersionKind
+from kadmit.kinds import fulltext
+from kadmit.kinds.fulltext import SyntaxFault
 from kadmit.matching.attributes import Json
 from kadmit.presentation import continuation, media
 from kadmit.presentation.listing import ListOptions
@@ -17,15 +19,20 @@ from kadmit.server.cache import key_of
 from kadmit.server.exchange import Exchange
 from kadmit.store import base
 
+_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+
 if TYPE_CHECKING:
     from kadmit.server.handlers import Resources
 
 
-def check_get(exchange: Exchange) -> None:
-    """A resourceVersion that is no number is refused, even of a get. Raises ApiError."""
+def check_get(resources: "Resources", exchange: Exchange) -> None:
+    """A resourceVersion that is no number, or of the future, is refused even of a get. Raises ApiError."""
     version = exchange.asked("resourceVersion")
-    if version:
-        continuation.resource_version(version)
+    if not version:
+        return
+    wanted, current = continuation.resource_version(version), resources.cache.state.revision
+    if wanted > current:
+        raise continuation.too_large(wanted, current)
 
 
 def delete_options(exchange: Exchange) -> tuple[Options, DeleteOptions]:
@@ -39,14 +46,16 @@ def delete_options(exchange: Exchange) -> tuple[Options, DeleteOptions]:
 def _read_body(exchange: Exchange) -> Json:
     is_yaml = media.body_type(exchange.content_type) == media.YAML
     try:
-        value: Any = yaml.load(exchange.body).value if is_yaml else orjson.loads(exchange.body)
+        value: Any = yaml.load(exchange.body).value if is_yaml else fulltext.loads(exchange.body)
+    except SyntaxFault as e:
+        raise errors.bad_request(f"couldn't get version/kind; json parse error: {e}") from None
     except ValueError as e:
         raise errors.bad_request(str(e)) from None
     if not isinstance(value, dict):
         raise errors.bad_request("the body of a delete must be DeleteOptions")
-    kind = value.get("kind")
+    kind, version = value.get("kind"), value.get("apiVersion") or "v1"
     if kind not in (None, "", "DeleteOptions"):
-        raise errors.bad_request(f"decoded object cannot be converted to DeleteOptions: {kind}")
+        raise errors.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
     return value
 
 

@@ -12,6 +12,7 @@ import orjson
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
+from kadmit.kinds import blanks
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
 from kadmit.presentation import tables
@@ -59,6 +60,9 @@ class _Writer:
     def __init__(self, target: Target, how: Representation, exchange: Exchange, known: Known) -> None:
         self._target, self._how = target, how
         self._printer = shapes.printer(target, known) if how.target is not None else None
+        kind = GroupVersionKind(*target.resource.gvk)
+        # NB: a bookmark is an empty object of its kind, and empty structs are written
+        self._blank = {k: v for k, v in blanks.blank(kind).items() if k != "metadata"}
         self._options = tables.options(exchange.query) if how.target is not None else TableOptions()
 
     def line(self, kind: str, value: Json) -> bytes:
@@ -73,7 +77,7 @@ class _Writer:
         if ends_initial:
             metadata["annotations"] = {INITIAL_END: "true"}
         kind = self._target.resource
-        value = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        value = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **self._blank}
         return orjson.dumps({"type": "BOOKMARK", "object": value}) + b"\n"
 
 
@@ -91,6 +95,8 @@ async def stream(
         lines = [writer.line(ADDED, o) for o in resources.objects(target) if options.selection.matches(o)]
         if options.ends_initial_events:
             lines.append(writer.bookmark(revision, ends_initial=True))
+        after = revision
+    elif after == 0:
         after = revision
     source = cache.watch((target.resource.group, target.resource.plural), after)
     seconds = options.timeout_seconds or DEFAULT_SECONDS

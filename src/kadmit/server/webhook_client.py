@@ -4,10 +4,12 @@ A deadline is one for the whole call: connecting, sending, waiting between retri
 """
 
 import asyncio
+import itertools
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -64,7 +66,13 @@ class WebhookClient:
         """Their answers, in order; several are called at once. `deadline` is when the request itself ends, in loop time."""
         if len(calls) == 1:
             return [await self._answer(calls[0], deadline)]
-        return list(await asyncio.gather(*(self._answer(call, deadline) for call in calls)))
+        arrivals = itertools.count()
+        return list(await asyncio.gather(*(self._ranked(call, deadline, arrivals) for call in calls)))
+
+    async def _ranked(self, call: Call, deadline: float | None, arrivals: Iterator[int]) -> Answer:
+        """An answer that knows how many came before it."""
+        answer = await self._answer(call, deadline)
+        return replace(answer, arrival=next(arrivals))
 
     async def _answer(self, call: Call, deadline: float | None) -> Answer:
         try:

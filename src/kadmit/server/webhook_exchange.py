@@ -87,7 +87,7 @@ class Exchange:
                     proxy=self.proxies.proxy_for(self.url) if self.transport.trust.service is None else None,
                 )
             except aiohttp.ClientConnectorCertificateError:
-                text = await self.transport.refusal(trip.remote or address, address.host)
+                text = await self.transport.refusal(trip.remote or trip.dialled or address, address.host)
                 raise Fault(_post(self.url, f"tls: failed to verify certificate: {text}")) from None
             except _FAILURES as e:
                 if trip.reused and isinstance(e, aiohttp.ClientConnectionResetError):

@@ -79,7 +79,7 @@ WHERE h.revision > ? AND +h.key >= ? AND +h.key < ? ORDER BY h.revision LIMIT ?
 """
 
 _SWEEP_REPLACED = """
-DELETE FROM history WHERE revision IN (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous > 0)
+DELETE FROM history WHERE revision IN (SELECT previous FROM history WHERE revision > ? AND revision <= ?)
 """
 _SWEEP_DELETIONS = "DELETE FROM history WHERE revision > ? AND revision <= ? AND created = 0"
 

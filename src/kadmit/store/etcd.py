@@ -7,6 +7,7 @@ changes its leader, only makes callers wait.
 A write that is made again may have been carried out the first time. So each value is stored behind a mark that is new for
 each write: whoever finds its own mark knows that it has written. A deletion leaves no mark; one that finds the key
 deleted after the expected revision takes the deletion for its own, since the outcome is the one that was asked for.
+NB: open the store after forking. gRPC does not survive a fork.
 """
 
 import asyncio

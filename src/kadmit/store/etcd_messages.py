@@ -13,7 +13,6 @@ RANGE = "/etcdserverpb.KV/Range"
 TXN = "/etcdserverpb.KV/Txn"
 COMPACT = "/etcdserverpb.KV/Compact"
 WATCH = "/etcdserverpb.Watch/Watch"
-STATUS = "/etcdserverpb.Maintenance/Status"
 
 _EQUAL, _MOD = 0, 2
 _NUMBERED_EVENT_DELETE = 1
@@ -140,11 +139,6 @@ def watched(buffer: bytes) -> Watched:
         elif number == 11:
             changes.append(_change(_bytes(value)))
     return Watched(revision, tuple(changes), created, canceled, compacted, reason)
-
-
-def version(buffer: bytes) -> str:
-    """The server's version, of a status."""
-    return next((text.decode(errors="replace") for text in _nested(buffer, 2)), "")
 
 
 def _change(buffer: bytes) -> Change:

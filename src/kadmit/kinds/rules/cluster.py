@@ -193,7 +193,12 @@ def create_runtime_class(value: Object) -> Iterator[FieldError]:
         yield from resources.requirements({"limits": value["overhead"].get("podFixed")}, fields.path("overhead"))
     scheduled = value.get("scheduling") or {}
     yield from labels.validate_labels(scheduled.get("nodeSelector"), fields.path("scheduling", "nodeSelector"))
-    yield from scheduling.tolerations(scheduled.get("tolerations") or [], fields.path("scheduling", "tolerations"))
+    at, tolerated = fields.path("scheduling", "tolerations"), scheduled.get("tolerations") or []
+    yield from scheduling.tolerations(tolerated, at)
+    keys = [tuple(one.get(key) or "" for key in ("key", "operator", "value", "effect")) for one in tolerated]
+    for index, one in enumerate(tolerated):
+        if keys[index] in keys[:index]:
+            yield fields.duplicate(at.index(index), internals.shown("Toleration", one))
 
 
 def update_runtime_class(new: Object, old: Object) -> Iterator[FieldError]:

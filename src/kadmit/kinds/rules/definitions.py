@@ -95,7 +95,7 @@ class _Inside:
         versions: list[Part] = spec.get("versions") or []
         first = versions[0] if versions else {}
         common = [key for key in _SHARED if all(_same_part(one.get(key), first.get(key)) for one in versions)]
-        apart = [{key: part for key, part in one.items() if key not in common} for one in versions]
+        apart: list[Part] = [{key: part for key, part in one.items() if key not in common} for one in versions]
         return _Inside(spec, apart, {key: first[key] for key in common if first.get(key) is not None})
 
     def schema_of(self, version: str) -> Json:
@@ -164,7 +164,9 @@ def _schemas(inside: _Inside) -> Iterator[FieldError]:
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 yield fields.required(_SPEC.child("versions").index(index).child("schema", "openAPIV3Schema"))
     preserves = bool(inside.spec.get("preserveUnknownFields"))
-    if preserves and any(_has_default((one.get("schema") or {}).get("openAPIV3Schema")) for one in (inside.shared, *inside.versions)):
+    if preserves and any(
+        _has_default((one.get("schema") or {}).get("openAPIV3Schema")) for one in (inside.shared, *inside.versions)
+    ):
         text = "must be false in order to use defaults in the schema"
         yield fields.invalid(_SPEC.child("preserveUnknownFields"), True, text)
 
@@ -201,7 +203,8 @@ def _version(version: Part, at: Path, inside: _Inside, unchanged: bool) -> Itera
 
 def _versions(inside: _Inside) -> Iterator[FieldError]:
     at, called = _SPEC.child("versions"), [one.get("name") or "" for one in inside.versions]
-    shown = [internals.shown("CustomResourceDefinitionVersion", one) for one in inside.versions]
+    listed = inside.spec.get("versions") is not None
+    shown = [internals.shown("CustomResourceDefinitionVersion", one) for one in inside.versions] if listed else None
     if len(set(called)) < len(called):
         yield fields.invalid(at, shown, "must contain unique version names")
     if sum(bool(one.get("storage")) for one in inside.versions) != 1:

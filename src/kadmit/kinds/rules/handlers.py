@@ -95,7 +95,7 @@ def _http_get(action: Mapping[str, Json], at: Path) -> Iterator[FieldError]:
 
 
 def _port(action: Mapping[str, Json], at: Path) -> Iterator[FieldError]:
-    return numbers.port_or_name(action.get("port") or 0, at.child("port"))
+    return numbers.port_or_name(0 if action.get("port") is None else action["port"], at.child("port"))
 
 
 def _nothing(action: Mapping[str, Json], at: Path) -> Iterator[FieldError]:

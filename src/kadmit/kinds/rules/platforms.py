@@ -44,6 +44,33 @@ def host_users(spec: Spec, at: Path) -> Iterator[FieldError]:
             yield fields.forbidden(place.child("volumeDevices"), text)
 
 
+def host_processes(spec: Spec, at: Path, *, allow_privileged: bool) -> Iterator[FieldError]:
+    """Containers that are processes of a Windows host: all of a pod, or none."""
+    of_pod = _host_process(spec)
+    each: list[bool] = []
+    for container, place in each_container(spec, at):
+        own = _host_process(container)
+        if of_pod is not None and own is not None and of_pod != own:
+            text = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
+            yield fields.invalid(place.child("securityContext", "windowsOptions", "hostProcess"), own, text)
+        each.append(bool(of_pod if own is None else own))
+    if not any(each):
+        return
+    if not all(each):
+        text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        yield fields.invalid(at, "", text)
+    if not spec.get("hostNetwork"):
+        text = "hostNetwork must be true if pod contains any hostProcess containers"
+        yield fields.invalid(at.child("hostNetwork"), False, text)
+    if not allow_privileged:
+        yield fields.forbidden(at, "hostProcess containers are disallowed by cluster policy")
+
+
+def _host_process(holder: Spec) -> bool | None:
+    found: bool | None = ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    return found
+
+
 def os(spec: Spec, at: Path) -> Iterator[FieldError]:
     if spec.get("os") is None:
         return

@@ -115,6 +115,7 @@ def spec(value: Spec, at: Path, context: Context, *, pod: str = "", is_pod: bool
     yield from _dns_config(value.get("dnsConfig"), value.get("dnsPolicy") or "", at.child("dnsConfig"))
     yield from _gates(value, at)
     yield from scheduling.spread(value.get("topologySpreadConstraints") or [], at.child("topologySpreadConstraints"))
+    yield from platforms.host_processes(value, at, allow_privileged=context.allow_privileged)
     yield from platforms.host_users(value, at)
     yield from _hostname_override(value, at.child("hostnameOverride"))
     yield from _names(value, at)

@@ -20,7 +20,9 @@ _TOTAL_LIMIT = 100_000_000  # of all rules of a schema
 _MOST_TOLD = 4
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _LINE_BREAK = re.compile("[\n\r]")
-_ADVICE = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared"
+_ADVICE = (
+    "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared"
+)
 
 
 # ---------------------------------------------------------------- costs

@@ -16,14 +16,17 @@ Schema: TypeAlias = Mapping[str, Json]
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 _AT_ROOT = (
-    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems "
-    "UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
+    "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
 )
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 
 
 def validate(part: Schema | None, at: Path, *, has_status: bool, unchanged: bool = False) -> list[FieldError]:
-    """What is wrong with a schema. has_status: its kind has a status subresource. unchanged: rules may stay as costly as they are."""
+    """What is wrong with a schema.
+
+    has_status: its kind has a status subresource. unchanged: its rules may cost as much as they did.
+    """
     raw: Schema | None = (part or {}).get("openAPIV3Schema")
     if raw is None:
         return []
@@ -129,7 +132,7 @@ def _walk_combined(raw: Schema, at: Path, below: _Where, found: _Findings) -> No
 
 def _below_property(key: str, raw: Schema, at: Path, where: _Where) -> _Where:
     below = where.below()
-    if raw.get("x-kubernetes-map-type") not in (None, "granular"):
+    if raw.get("x-kubernetes-map-type") not in (None, "granular", "atomic"):
         below = below.without_old(at)
     if (where.is_root or raw.get("x-kubernetes-embedded-resource")) and key in _META_FIELDS:
         below = replace(below, in_metadata=True)

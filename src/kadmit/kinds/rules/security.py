@@ -1,5 +1,6 @@
 """Security contexts of pods and containers."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -12,6 +13,13 @@ Json: TypeAlias = Any
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _LONGEST_PROFILE = 4095
+_MOST_CREDENTIALS = 64  # KiB
+_LONGEST_DOMAIN, _LONGEST_USER = 256, 104
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
+_NET_BIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DNS = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_NOT_IN_USER = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _IPC_SYSCTLS = frozenset(
     f"kernel.{name}"
     for name in ("sem", "shm", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "msg", "msgmax", "msgmnb", "msgmni")
@@ -61,7 +69,7 @@ def of_pod(spec: Mapping[str, Json], at: Path) -> Iterator[FieldError]:
     yield from _windows(value.get("windowsOptions"), at.child("windowsOptions"))
     yield from _app_armor(value.get("appArmorProfile"), at.child("appArmorProfile"))
     yield from enums.one_of(value.get("supplementalGroupsPolicy"), ("Merge", "Strict"), at.child("supplementalGroupsPolicy"))
-    yield from enums.one_of(value.get("seLinuxChangePolicy"), ("MountOption", "Recursive"), at.child("seLinuxChangePolicy"))
+    yield from enums.one_of(value.get("seLinuxChangePolicy"), ("Recursive",), at.child("seLinuxChangePolicy"))
 
 
 def _sysctls(spec: Mapping[str, Json], at: Path) -> Iterator[FieldError]:
@@ -133,10 +141,46 @@ def _local_app_armor(local: str | None, at: Path) -> Iterator[FieldError]:
 
 
 def _windows(options: Mapping[str, Json] | None, at: Path) -> Iterator[FieldError]:
-    """Names of users and credentials are not looked into."""
-    spec = (options or {}).get("gmsaCredentialSpec")
-    if spec is not None and not spec:
-        yield fields.invalid(at.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec cannot be an empty string")
-    user = (options or {}).get("runAsUserName")
-    if user is not None and not user:
-        yield fields.invalid(at.child("runAsUserName"), user, "runAsUserName cannot be an empty string")
+    given = options or {}
+    if given.get("gmsaCredentialSpecName") is not None:
+        yield from naming.subdomain(given["gmsaCredentialSpecName"], at.child("gmsaCredentialSpecName"))
+    credentials = given.get("gmsaCredentialSpec")
+    if credentials is not None:
+        place = at.child("gmsaCredentialSpec")
+        if not credentials:
+            yield fields.invalid(place, credentials, "gmsaCredentialSpec cannot be an empty string")
+        elif naming.size(credentials) > _MOST_CREDENTIALS * 1024:
+            yield fields.invalid(place, credentials, f"gmsaCredentialSpec size must be under {_MOST_CREDENTIALS} KiB")
+    user = given.get("runAsUserName")
+    if user is not None:
+        for problem in _user_problems(user):
+            yield fields.invalid(at.child("runAsUserName"), user, f"runAsUserName{problem}")
+
+
+def _user_problems(name: str) -> Iterator[str]:
+    """What is wrong with USER or DOMAIN\\USER."""
+    if not name:
+        yield " cannot be an empty string"
+    elif _CONTROL.search(name):
+        yield " cannot contain control characters"
+    elif name.count("\\") > 1:
+        yield " cannot contain more than one backslash"
+    else:
+        domain, separator, user = name.rpartition("\\")
+        if separator:
+            yield from _domain_problems(domain)
+        if not user:
+            yield "'s User cannot be empty"
+        elif naming.size(user) > _LONGEST_USER:
+            yield f"'s User length must not be longer than {_LONGEST_USER} characters"
+        if user and not user.strip(". "):
+            yield "'s User cannot contain only periods or spaces"
+        if _NOT_IN_USER.search(user):
+            yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+
+
+def _domain_problems(domain: str) -> Iterator[str]:
+    if naming.size(domain) >= _LONGEST_DOMAIN:
+        yield f"'s Domain length must be under {_LONGEST_DOMAIN} characters"
+    if _NET_BIOS.fullmatch(domain) is None and _DNS.fullmatch(domain) is None:
+        yield "'s Domain doesn't match the NetBios nor the DNS format"

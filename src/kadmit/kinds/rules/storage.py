@@ -1,6 +1,6 @@
 """PersistentVolumes and StorageClasses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kadmit.api import fields
@@ -78,7 +78,7 @@ def _source(spec: Part, *, has_affinity: bool) -> Iterator[FieldError]:
     for more in given[1:]:
         yield fields.forbidden(_AT.child(more), "may not specify more than 1 volume type")
     if given[0] == "local" and not has_affinity:
-        yield fields.required(fields.path("metadata", "annotations"), "Local volume requires node affinity")
+        yield fields.required(_AT.child("nodeAffinity"), "Local volume requires node affinity")
 
 
 def _of_source(name: str, source: Part, at: Path) -> Iterator[FieldError]:
@@ -137,6 +137,31 @@ def create_class(value: Object) -> Iterator[FieldError]:
     if mode is None:
         yield fields.required(place)
     yield from enums.one_of(mode, ("Immediate", "WaitForFirstConsumer"), place)
+    yield from _topologies(value.get("allowedTopologies") or (), fields.path("allowedTopologies"))
+
+
+def _topologies(terms: Sequence[Mapping[str, Json]], at: Path) -> Iterator[FieldError]:
+    seen: list[dict[str, set[str]]] = []
+    for index, term in enumerate(terms):
+        place = at.index(index).child("matchLabelExpressions")
+        needs: dict[str, set[str]] = {}
+        for number, need in enumerate(term.get("matchLabelExpressions") or ()):
+            key, values = need.get("key") or "", need.get("values") or []
+            yield from _topology(key, values, place.index(number))
+            if key in needs:
+                yield fields.duplicate(place.index(number).child("key"), key)
+            needs[key] = set(values)
+        yield from (fields.duplicate(place, "") for other in seen if other == needs)
+        seen.append(needs)
+
+
+def _topology(key: str, values: list[str], at: Path) -> Iterator[FieldError]:
+    if not values:
+        yield fields.required(at.child("values"))
+    for index, one in enumerate(values):
+        if one in values[:index]:
+            yield fields.duplicate(at.child("values").index(index), one)
+    yield from naming.qualified(key, at.child("key"))
 
 
 def _parameters(values: Mapping[str, str], at: Path) -> Iterator[FieldError]:
@@ -150,6 +175,7 @@ def _parameters(values: Mapping[str, str], at: Path) -> Iterator[FieldError]:
 
 
 def update_class(new: Object, old: Object) -> Iterator[FieldError]:
+    yield from create_class(new)
     yield from meta.updated(new, old)
     for member in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         yield from meta.immutable(new.get(member), old.get(member), fields.path(member))

@@ -1,7 +1,4 @@
-"""Volumes of pods: one source each, and what each source needs.
-
-Sources of storage vendors are only checked for being the only one; the ones that everybody uses are looked into.
-"""
+"""Volumes of pods: one source each, and what each source needs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -10,7 +7,8 @@ from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
 from kadmit.cel.library import names
 from kadmit.kinds import labels, metadata
-from kadmit.kinds.rules import claims, downward, enums, naming, paths, projections, resources
+from kadmit.kinds.rules import claims, downward, enums, naming, paths, projections, resources, vendors
+from kadmit.kinds.rules.vendors import needs
 
 Json: TypeAlias = Any
 Source: TypeAlias = Mapping[str, Json]
@@ -56,11 +54,11 @@ def _source(volume: Source, at: Path, *, pod: str, is_pod: bool) -> Iterator[Fie
         yield fields.required(at, "must specify a volume type")
         return
     first = given[0]
+    if first == "image" and is_pod and not volume["image"].get("reference"):
+        yield fields.required(at.child("image", "reference"))
     yield from _SOURCES[first](volume[first], at.child(first))
     if first == "ephemeral" and pod:
         yield from _claim_name(pod, volume.get("name") or "", at)
-    if first == "image" and is_pod and not volume["image"].get("reference"):
-        yield fields.required(at.child("image", "reference"))
     for more in given[1:]:
         yield fields.forbidden(at.child(_CALLED.get(more, more)), "may not specify more than 1 volume type")
 
@@ -73,17 +71,6 @@ def _claim_name(pod: str, volume: str, at: Path) -> Iterator[FieldError]:
 
 
 # ---------------------------------------------------------------- sources
-
-
-def _unchecked(source: Source, at: Path) -> Iterator[FieldError]:
-    return iter(())
-
-
-def _needs(*members: str) -> Callable[[Source, Path], Iterator[FieldError]]:
-    def check(source: Source, at: Path) -> Iterator[FieldError]:
-        return (fields.required(at.child(member)) for member in members if not source.get(member))
-
-    return check
 
 
 def _empty_dir(source: Source, at: Path) -> Iterator[FieldError]:
@@ -120,7 +107,7 @@ def _files(named: str) -> Callable[[Source, Path], Iterator[FieldError]]:
 
 
 def _nfs(source: Source, at: Path) -> Iterator[FieldError]:
-    yield from _needs("server", "path")(source, at)
+    yield from needs("server", "path")(source, at)
     path = source.get("path") or ""
     if not path.startswith("/"):
         yield fields.invalid(at.child("path"), path, "must be an absolute path")
@@ -162,35 +149,40 @@ def _image(source: Source, at: Path) -> Iterator[FieldError]:
     return enums.required_one_of(source.get("pullPolicy"), _PULL_POLICIES, at.child("pullPolicy"))
 
 
+def _renamed(at: Path) -> Path:
+    """NB: errors of this disk call it by another name."""
+    return Path(f"{at.text.rpartition('.')[0]}.persistentDisk")
+
+
 # In the order in which Kubernetes looks for them.
 _SOURCES: Mapping[str, Callable[[Source, Path], Iterator[FieldError]]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _git_repo,
-    "gcePersistentDisk": _unchecked,
-    "awsElasticBlockStore": _needs("volumeID"),
+    "gcePersistentDisk": lambda source, at: vendors.disk("pdName")(source, _renamed(at)),
+    "awsElasticBlockStore": vendors.disk("volumeID"),
     "secret": _files("secretName"),
     "nfs": _nfs,
-    "iscsi": _unchecked,
-    "glusterfs": _needs("endpoints", "path"),
-    "flocker": _unchecked,
-    "persistentVolumeClaim": _needs("claimName"),
-    "rbd": _needs("monitors", "image"),
-    "cinder": _needs("volumeID"),
-    "cephfs": _needs("monitors"),
-    "quobyte": _unchecked,
+    "iscsi": vendors.iscsi,
+    "glusterfs": needs("endpoints", "path"),
+    "flocker": vendors.flocker,
+    "persistentVolumeClaim": needs("claimName"),
+    "rbd": needs("monitors", "image"),
+    "cinder": vendors.cinder,
+    "cephfs": needs("monitors"),
+    "quobyte": vendors.quobyte,
     "downwardAPI": _downward,
-    "fc": _unchecked,
-    "flexVolume": _unchecked,
+    "fc": vendors.fibre_channel,
+    "flexVolume": vendors.flex,
     "configMap": _files("name"),
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
-    "azureDisk": _unchecked,
-    "storageos": _unchecked,
+    "azureFile": needs("secretName", "shareName"),
+    "vsphereVolume": needs("volumePath"),
+    "photonPersistentDisk": needs("pdID"),
+    "portworxVolume": needs("volumeID"),
+    "azureDisk": vendors.azure_disk,
+    "storageos": vendors.storage_os,
     "projected": projections.volume,
-    "scaleIO": _unchecked,
+    "scaleIO": needs("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _ephemeral,
     "image": _image,

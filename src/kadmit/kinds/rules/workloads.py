@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers: a selector, a template that it selects, a strategy."""
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets and the like: a selector, a template that it selects, a strategy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
