@@ -3,10 +3,12 @@
     python bench/admission.py
 
 Units are one `orjson.loads` of the same Pod, measured in the same run, so that a slow or busy machine changes little. Every
-subject takes turns with the others and its best round counts. Exit code 1: a target was missed.
+subject takes turns with the others and its best round counts. Exit code 1: a target was missed. The policies that
+are judged set a label, as most do; those that add a container show what a new container's defaults cost, and are only shown.
 """
 
 import functools
+import itertools
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +26,7 @@ from kadmit.matching.attributes import CREATE, Attributes
 ROUNDS = 60
 SECONDS_A_ROUND = 0.01
 COUNTS = (1, 10, 100)
+SIDECAR_COUNTS = (1, 10)
 UNRELATED = 1000
 WANTED = {"JSONPatch": 6.0, "ApplyConfiguration": 9.0}  # loads of the Pod, a policy
 WANTED_UNRELATED = 5.0  # percent
@@ -107,6 +110,7 @@ def _merging(expression: str) -> Json:
 
 
 MAKERS = {"JSONPatch": json_patch, "ApplyConfiguration": apply_configuration}
+SIDECAR = ", a container"
 SIDECARS = {"JSONPatch": patched_sidecar, "ApplyConfiguration": merged_sidecar}
 
 
@@ -161,12 +165,11 @@ def subjects(cluster: Cluster, request: Attributes) -> dict[str, Callable[[], ob
     made: dict[str, Callable[[], object]] = {"orjson.loads": functools.partial(orjson.loads, text)}
     made["no policy"] = run(snapshot([]), request)
     made[f"{UNRELATED} unrelated"] = run(unrelated(), request)
-    for what, makers in (("", MAKERS), (", a container", SIDECARS)):
-        for patch_type, make in makers.items():
-            for count in COUNTS:
-                given = snapshot([make(number) for number in range(count)])
-                assert _size(admit(cluster, given, request)) == _size(request) + count
-                made[f"{count} {patch_type}{what}"] = run(given, request)
+    for what, makers, counts in (("", MAKERS, COUNTS), (SIDECAR, SIDECARS, SIDECAR_COUNTS)):
+        for (patch_type, make), count in itertools.product(makers.items(), counts):
+            given = snapshot([make(number) for number in range(count)])
+            assert _size(admit(cluster, given, request)) == _size(request) + count
+            made[f"{count} {patch_type}{what}"] = run(given, request)
     return made
 
 
@@ -187,9 +190,11 @@ def report(times: dict[str, float]) -> bool:
     for name in list(times)[len(met) + 2 :]:
         number, patch_type = name.partition(",")[0].split()
         each, wanted = (times[name] - nothing) / int(number) / unit, WANTED[patch_type]
-        met.append(
-            _line(name, times[name], f"{each * unit:8.1f} µs each = {each:5.2f} loads", each <= wanted, f"at most {wanted:g}")
-        )
+        shown = f"{each * unit:8.1f} µs each = {each:5.2f} loads"
+        if name.endswith(SIDECAR):
+            print(f"{name:<34} {times[name]:9.1f} µs  {shown}")
+        else:
+            met.append(_line(name, times[name], shown, each <= wanted, f"at most {wanted:g}"))
     return all(met)
 
 

@@ -483,6 +483,18 @@ exit code 1
 
 With `-o json` a problem has `file`, `line`, `severity` (error or warning), `apiVersion`, `kind`, `name`, `field` and `message`.
 Versions that Kubernetes 1.36 serves no more, such as v1beta1 of ValidatingAdmissionPolicy, are checked as v1.
+
+Warnings are what Kubernetes writes into the status of a ValidatingAdmissionPolicy: its expressions are checked once more, with the
+types of the kinds that its rules name, built in or defined in FILES. Kubernetes warns of quantities and of fields with reserved
+names, such as `object.metadata.namespace`, too, although they work; `kadmit check` does not.
+
+```console
+$ sed -e s/CREAT/CREATE/ -e s/objct.spec.replicas/object.replicas/ policy.yaml | kadmit check -
+standard input:12: warning: ValidatingAdmissionPolicy "few-replicas": spec.validations[0].expression: apps/v1, Kind=Deployment: ERROR: <input>:2:7: undefined field 'replicas'
+ | object.replicas <= 5
+ | ......^
+1 object checked: 1 problem
+```
 """,
 }
 

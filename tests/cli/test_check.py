@@ -151,6 +151,52 @@ spec: {group: example.com}
     assert {"spec.names.plural", "spec.scope"} <= {p["field"] for p in problems(text)}
 
 
+UNDEFINED = "apps/v1, Kind={kind}: ERROR: <input>:1:7: undefined field 'replicas'\n | object.replicas <= 5\n | ......^"
+
+
+def test_an_expression_that_does_not_fit_its_kind_is_warned_of() -> None:
+    """As the documentation of type checking has it."""
+    (found,) = problems(POLICY.replace("object.spec.replicas <= 5", "object.replicas <= 5"))
+    assert (found["severity"], found["line"], found["field"]) == ("warning", 14, "spec.validations[0].expression")
+    assert found["message"] == f"spec.validations[0].expression: {UNDEFINED.format(kind='Deployment')}"
+
+
+def test_every_kind_of_the_rules_is_checked() -> None:
+    text = POLICY.replace("[deployments]", "[deployments, replicasets]").replace(
+        "object.spec.replicas <= 5", "object.replicas <= 5"
+    )
+    (found,) = problems(text)
+    told = "\n\n".join(UNDEFINED.format(kind=kind) for kind in ("Deployment", "ReplicaSet"))
+    assert found["message"] == f"spec.validations[0].expression: {told}"
+
+
+@pytest.mark.parametrize("rule", ["resources: ['*']", "resources: [deployments/scale]", "resources: [things]"])
+def test_rules_that_name_no_kind_are_not_type_checked(rule: str) -> None:
+    assert problems(POLICY.replace("resources: [deployments]", rule).replace("spec.replicas", "replicas")) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.metadata.namespace == 'a'",
+        "object.spec.template.spec.containers.all(c, has(c.resources.limits) && 'cpu' in c.resources.limits)",
+        "object.metadata.creationTimestamp < timestamp('2030-01-01T00:00:00Z')",
+        "object.spec.strategy.rollingUpdate.maxSurge == 1",
+        "oldObject == null || oldObject.spec.replicas > 1",
+    ],
+)
+def test_what_works_is_not_warned_of(expression: str) -> None:
+    assert problems(POLICY.replace("object.spec.replicas <= 5", f'"{expression}"')) == []
+
+
+def test_custom_kinds_of_the_files_are_type_checked() -> None:
+    definition = (EXAMPLES / "replica-limit.yaml").read_text()
+    assert problems(definition) == []
+    (found,) = problems(definition.replace("params.maxReplicas\n", "params.maxReplica\n"))
+    assert found["severity"] == "warning"
+    assert "undefined field 'maxReplica'" in found["message"]
+
+
 def test_versions_that_are_no_longer_served_are_checked_as_v1() -> None:
     assert problems(POLICY.replace("k8s.io/v1", "k8s.io/v1beta1")) == []
     assert problems(BINDING.replace("k8s.io/v1", "k8s.io/v1alpha1").replace("[Deny]", "[]"))

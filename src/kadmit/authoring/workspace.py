@@ -19,7 +19,7 @@ from kadmit.cel.library.authorizer import Attributes, Decision
 from kadmit.kinds import rules
 from kadmit.kinds.structs import DecodeError
 from kadmit.resources.context import Given
-from kadmit.resources.state import CRDS, NAMESPACES, RBAC, State
+from kadmit.resources.state import NAMESPACES, RBAC, State
 from kadmit.validation import validate_create
 
 _DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -91,7 +91,8 @@ class Workspace:
             raise Unusable(f"{manifest.place()}: {e}") from None
         if not manifest.name:
             raise Unusable(f"{manifest.place()}: {quoted(manifest.kind.kind)}: must have a name")
-        return {**decoded, "apiVersion": source["apiVersion"], "kind": source["kind"]}
+        made = {**decoded, "apiVersion": source["apiVersion"], "kind": source["kind"]}
+        return with_own_defaults(made, manifest.kind)
 
     def has_namespace(self, name: str) -> bool:
         return self.cluster.state.get(NAMESPACES, "", name) is not None
@@ -102,19 +103,20 @@ class Workspace:
         status = {"phase": "Active"}
         self.cluster.put({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {}, "status": status})
 
-    @property
-    def definitions(self) -> int:
-        return len(self.cluster.state.all(CRDS))
-
 
 def current(value: Json, kind: GroupVersionKind) -> Json:
-    """An object of a registration version that is no longer served, in v1, with the defaults that its own version had."""
+    """An object of a registration version that is no longer served, in v1."""
+    return registration.convert(value, registration.V1) if _is_retired(kind) else value
+
+
+def with_own_defaults(decoded: Json, kind: GroupVersionKind) -> Json:
+    """An object that was read as v1, with the defaults that its own version had."""
+    return registration.with_defaults(kind, decoded) if _is_retired(kind) else decoded
+
+
+def _is_retired(kind: GroupVersionKind) -> bool:
     known = registration.KINDS.get(kind.kind)
-    if kind.group != registration.GROUP or known is None or kind.version not in known.retired:
-        return value
-    spec = value.get("spec")
-    sound = isinstance(spec, dict) or spec is None
-    return registration.convert(registration.with_defaults(kind, value) if sound else value, registration.V1)
+    return kind.group == registration.GROUP and known is not None and kind.version in known.retired
 
 
 def problems(kind: GroupVersionKind, made: Json) -> list[FieldError]:

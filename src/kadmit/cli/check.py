@@ -29,8 +29,9 @@ def command(paths: Sequence[str], *, output: str) -> None:
     """Check policies, bindings and webhook configurations as the server would on their registration.
 
     FILES are YAML or JSON, or folders with such files; - is standard input. Every problem is told with its file and line:
-    what API validation says, expressions that do not compile among it, and fields that are unknown or given twice.
-    CustomResourceDefinitions are checked, too; objects of other kinds are not.
+    what API validation says, expressions that do not compile among it, and fields that are unknown or given twice. Expressions
+    of a ValidatingAdmissionPolicy that do not fit the kinds of its rules are warned of. CustomResourceDefinitions are checked,
+    too; objects of other kinds are not.
 
     \b
       kadmit check policies/

@@ -7,6 +7,7 @@ A pool never changes; who stores a Service makes the next one. Where Kubernetes 
 the part that it prefers is taken here, so that the same services always get the same addresses.
 """
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -44,6 +45,12 @@ class Pool:
     @property
     def default_family(self) -> str:
         return _family(self.blocks[0].width)
+
+
+def pool(ranges: str) -> Pool:
+    """Of networks as text, by commas. Raises ValueError."""
+    networks = [ipaddress.ip_network(part, strict=False) for part in ranges.split(",")]
+    return Pool(tuple(Block(int(n.network_address), n.max_prefixlen, n.prefixlen) for n in networks))
 
 
 def _family(width: int) -> str:

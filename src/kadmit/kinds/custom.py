@@ -8,6 +8,7 @@ Rules of `x-kubernetes-validations` are not asked where what is wrong already wo
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -55,8 +56,13 @@ def _embedded_metadata(meta: Object, at: Path) -> list[FieldError]:
     return metadata.validate(meta, namespaced=bool(meta.get("namespace")), name_rule=metadata.path_segment, at=at)
 
 
+_COMPILED: WeakKeyDictionary[CustomKind, validations.Asked | None] = WeakKeyDictionary()
+
+
 def _rules(kind: CustomKind, found: list[FieldError], new: Object, old: Object | None) -> list[FieldError]:
-    compiled = validations.of(kind.raw)
+    if kind not in _COMPILED:
+        _COMPILED[kind] = validations.of(kind.raw)
+    compiled = _COMPILED[kind]
     if compiled is None:
         return []
     return crd._rule_errors(compiled, found, new, old)

@@ -35,7 +35,8 @@ def with_scale(resource: Resource, value: Json, scale: Json, known: Known) -> Js
     """The object with the replicas of a Scale."""
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     path, _, _ = _paths(resource, known)
-    return _with(value, path, replicas)
+    made: Json = _with(value, path, replicas)
+    return made
 
 
 def _with(value: Any, path: tuple[str, ...], leaf: Any) -> Any:

@@ -157,7 +157,10 @@ def _property_validators(raw: Schema, self_type: Declared | None) -> dict[str, V
     return made
 
 
-def of(raw: Schema) -> "Callable[[Json, Json], list[FieldError]] | None":
+Asked: TypeAlias = Callable[[Json, Json], list[FieldError]]  # of an object, and of what it was
+
+
+def of(raw: Schema) -> Asked | None:
     """The rules of a custom kind's schema."""
     made = Validator(raw, declared.declare(raw, is_object=True), is_object=True)
     if made.is_empty:

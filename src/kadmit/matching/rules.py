@@ -15,31 +15,27 @@ class Rule:
     operations: frozenset[str]
     groups: frozenset[str]
     versions: frozenset[str]
-    resources: tuple[tuple[str, str], ...]  # resource and subresource, each perhaps *
+    resources: frozenset[tuple[str, str]]  # resource and subresource, each perhaps *
     scope: str = "*"
     names: frozenset[str] = frozenset()
 
     def could_match(self, group: str, resource: str, subresource: str, operation: str) -> bool:
         """What an index can tell before it sees a request."""
-        return _in(self.operations, operation) and _in(self.groups, group) and self._about(resource, subresource)
+        return _in(self.operations, operation) and _in(self.groups, group) and self._is_about(resource, subresource)
 
-    def _about(self, resource: str, subresource: str) -> bool:
-        for named, part in self.resources:
-            if (named == resource or named == "*") and (part == subresource or part == "*"):
-                return True
-        return False
+    def _is_about(self, resource: str, subresource: str) -> bool:
+        ways = ((resource, subresource), (resource, "*"), ("*", subresource), ("*", "*"))
+        return not self.resources.isdisjoint(ways)
 
     def matches(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
         """Whether it is about the request, taken as a request for `resource`; names are looked at separately."""
         return (
-            self._in_scope(attributes, resource)
+            (self.scope == "*" or self._in_scope(attributes, resource))
             and self.could_match(resource.group, resource.resource, attributes.subresource, attributes.operation)
             and _in(self.versions, resource.version)
         )
 
     def _in_scope(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
-        if self.scope == "*":
-            return True
         # NB: a Namespace has its own name as namespace, but is cluster-scoped.
         cluster = resource == NAMESPACES or not attributes.namespace
         return cluster if self.scope == "Cluster" else not cluster
@@ -57,7 +53,7 @@ def compile_rule(raw: Mapping[str, Any]) -> Rule:
         operations=frozenset(raw.get("operations") or ()),
         groups=frozenset(raw.get("apiGroups") or ()),
         versions=frozenset(raw.get("apiVersions") or ()),
-        resources=tuple(_split(r) for r in raw.get("resources") or ()),
+        resources=frozenset(_split(r) for r in raw.get("resources") or ()),
         scope=raw.get("scope") or "*",
         names=frozenset(raw.get("resourceNames") or ()),
     )

@@ -4,6 +4,9 @@ Merging and comparing recurse over the patch. A patch is the client's, so its de
 before anything recurses over it. orjson writes no more than 254 levels, hence no useful object is deeper.
 """
 
+from collections.abc import Iterable
+from typing import Final
+
 from kadmit.patch.errors import PatchError, Reason
 
 MAX_DEPTH = 200
@@ -11,18 +14,17 @@ MAX_DEPTH = 200
 
 def check(value: object) -> None:
     """Raise PatchError if value nests deeper than MAX_DEPTH."""
-    level = [value]
+    level = _containers([value])
     for _ in range(MAX_DEPTH + 1):
-        level = [child for node in level for child in _children(node)]
+        level = [child for node in level for child in _containers(node.values() if isinstance(node, dict) else node)]
         if not level:
             return
     raise PatchError("exceeded max depth", reason=Reason.UNDECODABLE)
 
 
-def _children(node: object) -> list[object]:
-    """Only the containers: scalars add no depth."""
-    if isinstance(node, dict):
-        return [child for child in node.values() if isinstance(child, dict | list)]
-    if isinstance(node, list):
-        return [child for child in node if isinstance(child, dict | list)]
-    return []
+def _containers(values: Iterable[object]) -> list[dict[str, object] | list[object]]:
+    """Scalars add no depth."""
+    return [value for value in values if isinstance(value, _KINDS)]
+
+
+_KINDS: Final = (dict, list)

@@ -250,20 +250,20 @@ def to_partial(value: ObjectValue, origin: Provenance) -> dict[str, Any]:
 
 def written_out(partial: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
     """What a merge of a partial object has made, as it is written. Raises Unwritable."""
-    odd = any(part is _NIL or _is_infinite(part) for part in _leaves(partial))
-    return _with_nulls(merged) if odd else merged
+    return _with_nulls(merged) if _is_odd(partial) else merged
 
 
 class Unwritable(Exception):
     """A number that JSON does not have; str() is Go's text."""
 
 
-def _leaves(value: Any) -> Iterable[Any]:
-    if not value or value.__class__ not in _CONTAINERS:
-        yield value
-        return
-    for part in value.values() if value.__class__ is dict else value:
-        yield from _leaves(part)
+def _is_odd(value: Any) -> bool:
+    """Whether a part of it is not written as it stands."""
+    if value.__class__ is dict:
+        return any(map(_is_odd, value.values()))
+    if value.__class__ is list:
+        return value is _NIL or any(map(_is_odd, value))
+    return _is_infinite(value)
 
 
 def _is_infinite(value: Any) -> bool:

@@ -2,7 +2,8 @@
 
 `object`, `oldObject` and `params` have the types of their schemas here. What is found is a warning and changes nothing. Rules
 with wildcards say no kinds, so there is nothing to check then; at most ten kinds are checked.
-NB: what a schema gives no single type, quantities for one, is not declared, and an expression that names it is warned of.
+NB: kube-apiserver does not declare what a schema gives no single type (quantities), nor names that CEL reserves (`namespace`),
+and warns of expressions that use them, which work all the same. `forgiving` leaves such warnings out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,12 +52,11 @@ class Warned:
     text: str
 
 
-def check(policy: Mapping[str, Any], schemas: Schemas, minor: int = NEWEST) -> list[Warned]:
+def check(policy: Mapping[str, Any], schemas: Schemas, minor: int = NEWEST, *, forgiving: bool = False) -> list[Warned]:
     """What is to be warned of in a ValidatingAdmissionPolicy of v1, defaults filled in."""
     spec = policy.get("spec") or {}
-    environments = [
-        (kind, env) for kind in _kinds(spec, schemas) if (env := _environment(spec, kind, schemas, minor)) is not None
-    ]
+    typed = ((kind, _environment(spec, kind, schemas, minor, _Declared(forgiving))) for kind in _kinds(spec, schemas))
+    environments = [(kind, env) for kind, env in typed if env is not None]
     found = []
     for i, validation in enumerate(spec.get("validations") or ()):
         for name in ("expression", "messageExpression"):
@@ -106,13 +106,15 @@ def _kinds_of_rule(rule: Mapping[str, Any], schemas: Schemas) -> Iterator[GroupV
 # ---------------------------------------------------------------- types
 
 
-def _environment(spec: Mapping[str, Any], kind: GroupVersionKind, schemas: Schemas, minor: int) -> Environment | None:
+def _environment(
+    spec: Mapping[str, Any], kind: GroupVersionKind, schemas: Schemas, minor: int, declared: "_Declared"
+) -> Environment | None:
     """Where the expressions of a policy stand when the object is of this kind; None, if nobody knows the kind's schema."""
     schema = schemas.schema_of(kind)
     if schema is None:
         return None
-    declared = _Declared()
-    typed = {name: declared.root(schema, kind.kind) for name in ("object", "oldObject")}
+    object_type = declared.root(schema, kind.kind)
+    typed = {"object": object_type, "oldObject": object_type}
     has_params = spec.get("paramKind") is not None
     if has_params:
         params = _param_kind(spec["paramKind"])
@@ -133,6 +135,7 @@ def _param_kind(raw: Mapping[str, Any]) -> GroupVersionKind:
 class _Declared:
     """Structs by name, as schemas are walked. A schema inside itself is an object of which nothing is known."""
 
+    forgiving: bool
     structs: dict[str, Mapping[str, Type]] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
 
@@ -146,7 +149,7 @@ class _Declared:
             self._open.add(schema.name)
         made = self._type(schema, name)
         self._open.discard(schema.name)
-        return made
+        return types.DYN if made is None and self.forgiving else made
 
     def _type(self, schema: Schema, name: str) -> Type | None:
         match schema.kind:
@@ -169,6 +172,8 @@ class _Declared:
             found = self._of(part.schema, f"{name}.{called}") if called is not None else None
             if called is not None and found is not None:
                 declared[called] = found
+                if self.forgiving:
+                    declared[key] = found
         return self._struct(name, declared)
 
     def _struct(self, name: str, declared: Mapping[str, Type]) -> Type:

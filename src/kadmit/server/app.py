@@ -29,6 +29,7 @@ from kadmit.server import audit, requestlabels
 from kadmit.server.audit import Auditor, Trail
 from kadmit.server.exchange import Exchange, Reply
 from kadmit.server.handlers import Resources
+from kadmit.server.lifecycle import Inflight
 from kadmit.server.logs import Log
 from kadmit.server.metrics import Metrics
 from kadmit.server.plain import Plain
@@ -50,6 +51,7 @@ class Server:
     max_body: int = MAX_BODY
     request_timeout: float = 60.0
     log: Log | None = None
+    inflight: Inflight = field(default_factory=Inflight)
     _modes: dict[str, str] = field(default_factory=dict)  # by requester: how they were last allowed to impersonate
     _watches: set["asyncio.Task[Any]"] = field(default_factory=set)
 
@@ -60,6 +62,9 @@ class Server:
         return app
 
     async def _end_watches(self, _: web.Application) -> None:
+        self.end_watches()
+
+    def end_watches(self) -> None:
         for task in list(self._watches):
             task.cancel()
 
@@ -106,10 +111,11 @@ class Server:
             trail.received()
             asked, exchange = self._impersonated(request, asked, exchange, trail)
             self._authorize(asked, exchange, trail)
-            exchange.body = await self._body(request)
-            exchange.deadline = self._deadline(exchange, begun)
-            self._tell_request(trail, exchange)
-            reply = await self._answer(exchange)
+            with self.inflight:
+                exchange.body = await self._body(request)
+                exchange.deadline = self._deadline(exchange, begun)
+                self._tell_request(trail, exchange)
+                reply = await self._answer(exchange)
         except ApiError as e:
             reply = self._status_reply(e, request, pretty)
         except asyncio.CancelledError:

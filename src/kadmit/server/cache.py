@@ -6,6 +6,7 @@ that goes on from there misses and repeats nothing.
 """
 
 import asyncio
+import functools
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import suppress
@@ -30,7 +31,7 @@ ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One change, decoded. `old` is what was there before; of a deletion `value` is the last state, at the deletion's revision."""
+    """One change, decoded. `old` was there before; of a deletion `value` is the last state, at the deletion's revision."""
 
     kind: str
     place: Place
@@ -52,8 +53,9 @@ def parse_key(key: str) -> tuple[Place, Name]:
 class Cache:
     """State, history, and whoever waits for the next event."""
 
-    def __init__(self, store: Store, *, pool: Pool | None = None) -> None:
+    def __init__(self, store: Store, *, pool: Pool | None = None, shared: bool = False) -> None:
         self.store = store
+        self.shared = shared  # with other workers of the same server, whose writes must count at once
         self.state = State(pool=pool)
         self.progress = 0  # all events up to here have been seen, in order
         self.history: deque[Event] = deque(maxlen=HISTORY)
@@ -182,9 +184,15 @@ class Cache:
             seen = max(seen, self.progress)
             yield [e for e in events if e.place == place]
             async with self._changed:
-                await self._changed.wait_for(lambda: self.progress > seen or self._task is None or self._task.done())
-            if self._task is None or self._task.done():
+                await self._changed.wait_for(functools.partial(self._is_past, seen))
+            if self._is_over():
                 return
+
+    def _is_over(self) -> bool:
+        return self._task is None or self._task.done()
+
+    def _is_past(self, revision: int) -> bool:
+        return self.progress > revision or self._is_over()
 
     def _since(self, revision: int) -> list[Event]:
         found: list[Event] = []

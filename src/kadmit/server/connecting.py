@@ -1,4 +1,4 @@
-"""CONNECT: exec, attach, portforward and proxies. Admission is asked as in a real cluster; then there is no node to connect to."""
+"""CONNECT: exec, attach, portforward and proxies. Admission is asked as in a cluster; then there is no node to connect to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING

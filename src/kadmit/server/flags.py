@@ -75,7 +75,7 @@ class Flags:
         None, values.path, "FILE", "Authority of client certificates, beside our own: CN is the user, O the groups."
     )
     token_auth_file: Path | None = _flag(None, values.path, "FILE", 'Static tokens: token,user,uid,"group1,group2" a line.')
-    anonymous_auth: bool = _flag(True, values.boolean, "BOOL", "Take requests without credentials as system:anonymous.")
+    anonymous_auth: bool = _flag(False, values.boolean, "BOOL", "Take requests without credentials as system:anonymous.")
     authorization_mode: tuple[str, ...] = _flag((RBAC,), values.items, "MODES", "RBAC, AlwaysAllow, or both by commas.", "RBAC")
     # Admission and API
     admission_control_config_file: Path | None = _flag(

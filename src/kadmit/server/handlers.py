@@ -7,12 +7,13 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from kadmit.access.attributes import RequestInfo
+from kadmit.access.identity import Identities
+from kadmit.access.reviews import Rules
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.api import registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
-from kadmit.cel.library.authorizer import Authorizer
 from kadmit.kinds.catalog import Resource
 from kadmit.matching.attributes import Json
 from kadmit.presentation import encoding, fieldselectors, listing, media
@@ -45,6 +46,13 @@ class Plugins:
         self.mutating = mutating
         self.validating = validating
 
+    @classmethod
+    def of(cls, names: frozenset[str]) -> "Plugins":
+        return cls(
+            mutating=bool(names & {"MutatingAdmissionPolicy", "MutatingAdmissionWebhook"}),
+            validating=bool(names & {"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}),
+        )
+
 
 def not_found_path() -> ApiError:
     """A path that leads nowhere."""
@@ -62,19 +70,21 @@ class Resources:
         self,
         cache: Cache,
         webhooks: WebhookCaller,
-        authorizer: Authorizer | None,
+        authorizer: Rules | None,
         *,
         serves: RuntimeConfig | None = None,
         plugins: Plugins | None = None,
+        identities: Identities | None = None,
     ) -> None:
         self.cache = cache
         self.webhooks = webhooks
         self._authorizer = authorizer  # None: the roles of the cluster decide
         self.serves = serves or RuntimeConfig()
         self.plugins = plugins or Plugins()
+        self.identities = identities or Identities()
 
     @property
-    def authorizer(self) -> Authorizer:
+    def authorizer(self) -> Rules:
         return self._authorizer if self._authorizer is not None else self.cache.state.rbac
 
     # ------------------------------------------------------------ finding
@@ -126,7 +136,10 @@ class Resources:
         if handler is None or (target.resource.namespaced and not target.namespace and exchange.method not in ("GET", "HEAD")):
             raise not_allowed()
         _check_verb(exchange, target)
-        return await handler(self, exchange, target)
+        if self.cache.shared:
+            await self.cache.settled(wait=True)
+        reply: Reply = await handler(self, exchange, target)
+        return reply
 
     # ------------------------------------------------------------ writing
 
@@ -169,11 +182,10 @@ class Resources:
         options = write_options.read("CreateOptions", exchange.query, user_agent=exchange.user_agent)
         context = self.context(exchange, options)
         if reviewing.is_review(target):
-            made = reviewing.review(context, target, exchange.body, self.authorizer, is_yaml=is_yaml)
+            made = reviewing.review(context, target, exchange.body, self.authorizer, self.identities, is_yaml=is_yaml)
             return self._shown(exchange, target, Answered(made, 201), how)
-        answered = await self.run(
-            verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml), exchange.deadline
-        )
+        verb = verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml)
+        answered = await self.run(verb, exchange.deadline)
         return self._shown(exchange, target, answered, how)
 
     async def update(self, exchange: Exchange, target: Target) -> Reply:

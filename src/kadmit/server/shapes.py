@@ -34,4 +34,6 @@ def represent(value: Json, how: Representation, target: Target, exchange: Exchan
     """The value in the form that the client asked for. Raises ApiError."""
     if how.target is None:
         return value
-    return tables.transformed(value, how.target, printer(target, known), tables.options(exchange.query), now=time.time())
+    options = tables.options(exchange.query)
+    made: Json = tables.transformed(value, how.target, printer(target, known), options, now=time.time())
+    return made

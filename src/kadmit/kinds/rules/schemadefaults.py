@@ -18,7 +18,7 @@ _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def validate(raw: Schema, at: Path, *, is_object: bool = True, in_metadata: bool = False) -> Iterator[FieldError]:
-    """What is wrong with the defaults of a schema. NB: under additionalProperties, where they are forbidden, none is looked for."""
+    """What is wrong with the defaults of a schema. NB: not of additionalProperties, where they are forbidden."""
     embeds = is_object or bool(raw.get("x-kubernetes-embedded-resource"))
     inside = in_metadata and not embeds
     if raw.get("default") is not None:

@@ -1,0 +1,257 @@
+"""What Kubernetes warns of in pods, and in all that makes pods: what is deprecated, without effect, or hardly meant.
+
+Warnings refuse nothing. A pod is warned of when it is created, a workload also when it is changed, but not when only its status is.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from kadmit.api.fields import Path
+from kadmit.api.gojson import quoted
+from kadmit.api.meta import GroupVersionKind
+from kadmit.cel.library import ip as ips
+from kadmit.cel.library import names
+from kadmit.kinds import containerwarnings, pathoverlaps
+from kadmit.kinds.containerwarnings import SECCOMP_WORDS, fraction
+from kadmit.kinds.rules import addresses
+
+Object: TypeAlias = Mapping[str, Any]
+
+_ROOT = Path()
+_IN_HOSTNAME = "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended"
+_IN_NAMES = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
+
+_TEMPLATES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("", "PodTemplate"): ("template",),
+    ("", "ReplicationController"): ("spec", "template"),
+    ("apps", "DaemonSet"): ("spec", "template"),
+    ("apps", "Deployment"): ("spec", "template"),
+    ("apps", "ReplicaSet"): ("spec", "template"),
+    ("apps", "StatefulSet"): ("spec", "template"),
+    ("batch", "Job"): ("spec", "template"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+}
+_NAMED = frozenset(("ReplicationController", "Deployment", "ReplicaSet", "Job", "CronJob"))
+
+
+def warnings(kind: GroupVersionKind, new: Object, old: Object | None = None) -> list[str]:
+    """In Kubernetes' order; without `old`, of a new object."""
+    if (kind.group, kind.kind) == ("", "Pod"):
+        return [*_name(new, _IN_HOSTNAME), *_pod(new, _ROOT)] if old is None else []
+    steps = _TEMPLATES.get((kind.group, kind.kind))
+    return [] if steps is None else [*_workload(kind.kind, steps, new, old)]
+
+
+def _workload(kind: str, steps: tuple[str, ...], new: Object, old: Object | None) -> Iterator[str]:
+    if old is None and kind in _NAMED:
+        yield from _name(new, _IN_NAMES)
+    if old is None or _generation(new) != _generation(old):
+        # NB: a ReplicationController that is changed is warned of what it was before.
+        looked_at = old if kind == "ReplicationController" and old is not None else new
+        if kind in ("Job", "CronJob"):
+            yield from _job(_at(looked_at, steps[:-1]), Path().child(*steps[:-1]))
+        yield from _pod(_at(looked_at, steps), Path().child(*steps))
+    if kind == "StatefulSet":
+        yield from _stateful_set(new, changed=old is not None)
+    if kind == "CronJob" and old is not None and "TZ" in (_at(new, ("spec",)).get("schedule") or ""):
+        where = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
+        yield f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {where} for more details"
+
+
+def _at(value: Object, steps: tuple[str, ...]) -> Object:
+    for step in steps:
+        value = value.get(step) or {}
+    return value
+
+
+def _generation(value: Object) -> int:
+    return _at(value, ("metadata",)).get("generation") or 0
+
+
+def _name(value: Object, words: str) -> Iterator[str]:
+    problems = names.dns1123_label(_at(value, ("metadata",)).get("name") or "")
+    if problems:
+        yield f"metadata.name: {words}: [{' '.join(problems)}]"
+
+
+# ---------------------------------------------------------------- workloads
+
+_MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
+
+
+def _job(spec: Object, at: Path) -> Iterator[str]:
+    many = (spec.get("completions") or 0) > _MANY_COMPLETIONS and (spec.get("parallelism") or 0) > _MANY_AT_ONCE
+    if spec.get("completionMode") == "Indexed" and many:
+        yield (
+            f"{at}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+            "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        )
+
+
+def _stateful_set(value: Object, *, changed: bool) -> Iterator[str]:
+    spec = _at(value, ("spec",))
+    for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        at = Path().child("spec", "volumeClaimTemplates").index(i)
+        yield from claim_spec(claim.get("spec") or {}, at.child("Spec") if changed else at)
+    if (spec.get("revisionHistoryLimit") or 0) < 0:
+        yield "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+
+
+def claim_spec(spec: Object, at: Path) -> Iterator[str]:
+    """The spec of a PersistentVolumeClaim."""
+    for part in ("requests", "limits"):
+        yield from fraction(_at(spec, ("resources", part)), "storage", at.child("resources", part))
+
+
+# ---------------------------------------------------------------- pods
+
+
+def _pod(pod: Object, at: Path) -> Iterator[str]:
+    spec, annotations = _at(pod, ("spec",)), _at(pod, ("metadata", "annotations"))
+    inside = at.child("spec")
+    yield from _node_labels(spec, inside)
+    yield from _spread(spec.get("topologySpreadConstraints") or (), inside.child("topologySpreadConstraints"))
+    for key, words in _OLD_ANNOTATIONS.items():
+        if key in annotations:
+            yield f"{at.child('metadata', 'annotations').key(key)}: {words}"
+    yield from _volumes(spec.get("volumes") or (), inside.child("volumes"))
+    yield from pathoverlaps.warnings(spec.get("volumes") or ())
+    yield from _repeated(spec.get("hostAliases") or (), "ip", inside.child("hostAliases"))
+    yield from _repeated(spec.get("imagePullSecrets") or (), "name", inside.child("imagePullSecrets"))
+    for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        if not secret.get("name"):
+            yield f'{inside.child("imagePullSecrets").index(i).child("name")}: invalid empty name ""'
+    for resource in ("memory", "ephemeral-storage"):
+        yield from fraction(spec.get("overhead") or {}, resource, inside.child("overhead"))
+    if _SECCOMP in annotations and _at(spec, ("securityContext",)).get("seccompProfile") is None:
+        yield f"{at.child('metadata', 'annotations').key(_SECCOMP)}: {SECCOMP_WORDS}"
+    yield from containerwarnings.warnings(spec, annotations, at)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        yield f"{inside.child('terminationGracePeriodSeconds')}: must be >= 0; negative values are invalid and will be treated as 1"
+    yield from _affinities(_at(spec, ("affinity",)), inside.child("affinity"))
+    for i, server in enumerate(_at(spec, ("dnsConfig",)).get("nameservers") or ()):
+        yield from _address(server, inside.child("dnsConfig", "nameservers").index(i))
+    for i, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from _address(alias.get("ip") or "", inside.child("hostAliases").index(i).child("ip"))
+
+
+_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+_SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
+_OLD_ANNOTATIONS: Mapping[str, str] = {
+    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
+}
+
+
+def _repeated(items: Any, field: str, at: Path) -> Iterator[str]:
+    seen: set[str] = set()
+    for i, item in enumerate(items):
+        value = item.get(field) or ""
+        if value in seen:
+            yield f"{at.index(i).child(field)}: duplicate {field} {quoted(value)}"
+        seen.add(value)
+
+
+# ---------------------------------------------------------------- places
+
+_OLD_LABELS: Mapping[str, str] = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
+}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_NO_SELECTOR = "a null labelSelector results in matching no pod"
+
+
+def _node_labels(spec: Object, at: Path) -> Iterator[str]:
+    for key in sorted(spec.get("nodeSelector") or {}):
+        if key in _OLD_LABELS:
+            yield f"{at.child('nodeSelector').key(key)}: {_OLD_LABELS[key]}"
+    affinity, inside = _at(spec, ("affinity", "nodeAffinity")), at.child("affinity", "nodeAffinity")
+    for i, term in enumerate(_at(affinity, (_REQUIRED,)).get("nodeSelectorTerms") or ()):
+        yield from _term(term, inside.child(_REQUIRED, "nodeSelectorTerms").index(i), values=False)
+    for i, weighted in enumerate(affinity.get(_PREFERRED) or ()):
+        yield from _term(weighted.get("preference") or {}, inside.child(_PREFERRED).index(i).child("preference"), values=True)
+
+
+def _term(term: Object, at: Path, *, values: bool) -> Iterator[str]:
+    """NB: bad values are refused where a node is required, and only warned of where it is preferred."""
+    for i, expression in enumerate(term.get("matchExpressions") or ()):
+        key, place = expression.get("key") or "", at.child("matchExpressions").index(i)
+        if key in _OLD_LABELS:
+            yield f"{place.child('key')}: {key} is {_OLD_LABELS[key]}"
+        for j, value in enumerate((expression.get("values") or ()) if values else ()):
+            for problem in names.label_value(value):
+                yield f"{place.child('values').index(j)}: {value} is invalid, {problem}"
+
+
+def _spread(constraints: Any, at: Path) -> Iterator[str]:
+    for i, constraint in enumerate(constraints):
+        key = constraint.get("topologyKey") or ""
+        if key in _OLD_LABELS:
+            yield f"{at.index(i).child('topologyKey')}: {key} is {_OLD_LABELS[key]}"
+        if constraint.get("labelSelector") is None:
+            yield f"{at.index(i).child('labelSelector')}: {_NO_SELECTOR}"
+
+
+def _affinities(affinity: Object, at: Path) -> Iterator[str]:
+    for field in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(field) or {}
+        for i, term in enumerate(terms.get(_REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{at.child(field, _REQUIRED).index(i).child('labelSelector')}: {_NO_SELECTOR}"
+        for i, weighted in enumerate(terms.get(_PREFERRED) or ()):
+            if _at(weighted, ("podAffinityTerm",)).get("labelSelector") is None:
+                yield f"{at.child(field, _PREFERRED).index(i).child('podAffinityTerm', 'labelSelector')}: {_NO_SELECTOR}"
+
+
+def _address(text: str, at: Path) -> Iterator[str]:
+    loose = addresses.parse(text)
+    if loose is None:
+        return
+    strict, _, _ = ips.parse_addr(text)
+    if strict is None or ips.is_ipv4_mapped(strict):
+        yield f"{at}: non-standard IP address {quoted(text)} is invalid: use {quoted(str(loose))}"
+    elif strict.width == 128 and str(strict) != text:
+        yield f"{at}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(strict))})"
+
+
+# ---------------------------------------------------------------- volumes
+
+_DEAD_SINCE_25 = "deprecated in v1.22, non-functional in v1.25+"
+_BEFORE_CLAIMS: Mapping[str, str] = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": _DEAD_SINCE_25,
+    "storageos": _DEAD_SINCE_25,
+    "quobyte": _DEAD_SINCE_25,
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+}
+_AFTER_CLAIMS: Mapping[str, str] = {
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_SHOWN_AS = {"storageos": "storageOS"}
+
+
+def _volumes(volumes: Any, at: Path) -> Iterator[str]:
+    for i, volume in enumerate(volumes):
+        yield from _old_volume(volume, _BEFORE_CLAIMS, at.index(i))
+        claim = _at(volume, ("ephemeral",)).get("volumeClaimTemplate")
+        if claim is not None:
+            yield from claim_spec(claim.get("spec") or {}, at.index(i).child("ephemeral", "volumeClaimTemplate", "spec"))
+        yield from _old_volume(volume, _AFTER_CLAIMS, at.index(i))
+
+
+def _old_volume(volume: Object, old: Mapping[str, str], at: Path) -> Iterator[str]:
+    for field, words in old.items():
+        if volume.get(field) is not None:
+            yield f"{at.child(_SHOWN_AS.get(field, field))}: {words}"

@@ -1,0 +1,99 @@
+"""The mutating half of the chain, driven without webhooks."""
+
+import gc
+from typing import Any
+
+import pytest
+
+from kadmit.admission import chain
+from kadmit.admission.outcome import Record
+from kadmit.admission.snapshot import Configuration, Snapshot, build
+from kadmit.api.errors import ApiError
+from kadmit.api.meta import GroupVersionKind
+from kadmit.authoring.cluster import ADMIN, Cluster, nobody_answers
+from kadmit.cel.composition import Variables
+from kadmit.matching.attributes import CREATE, Attributes
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+}
+RULES = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
+
+
+def cluster() -> Cluster:
+    made = Cluster()
+    made.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": {"tier": "front"}}})
+    return made
+
+
+def request(given: Cluster, namespace: str = "default") -> Attributes:
+    target = given.target(POD)
+    body = given.known.normalise(GroupVersionKind("", "v1", "Pod"), POD).object
+    return Attributes(target.kind, target.gvr, CREATE, name="web", namespace=namespace, object=body, user=ADMIN)
+
+
+def snapshot(**spec: Any) -> Snapshot:
+    policy = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": RULES}, **spec}
+    return build(
+        Configuration(
+            mutating_policies=[{"metadata": {"name": "p"}, "spec": policy}],
+            mutating_bindings=[{"metadata": {"name": "b"}, "spec": {"policyName": "p"}}],
+        )
+    )
+
+
+def labelling(value: str) -> dict[str, Any]:
+    expression = f"Object{{metadata: Object.metadata{{labels: {{'added': {value}}}}}}}"
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def admit(given: Cluster, registered: Snapshot, asked: Attributes) -> Any:
+    world = given.state.world(given.authorizer)
+    return chain.drive(chain.mutate(registered, asked, world, Record()), nobody_answers).object
+
+
+def test_a_mutation_shares_what_it_does_not_change_and_changes_no_input() -> None:
+    given = cluster()
+    asked = request(given)
+    after = admit(given, snapshot(mutations=[labelling("'yes'")]), asked)
+    assert after["metadata"]["labels"] == {"app": "web", "added": "yes"}
+    assert asked.object is not None
+    assert asked.object["metadata"]["labels"] == {"app": "web"}
+    assert after["spec"] is asked.object["spec"]
+
+
+def test_both_rounds_see_the_namespace() -> None:
+    given = cluster()
+    value = "namespaceObject.metadata.labels.tier + object.metadata.?labels.added.orValue('')"
+    registered = snapshot(mutations=[labelling(value)], reinvocationPolicy="IfNeeded")
+    assert admit(given, registered, request(given))["metadata"]["labels"]["added"] == "frontfront"
+
+
+def test_a_policy_in_a_namespace_that_is_not_there_is_refused() -> None:
+    given = cluster()
+    with pytest.raises(ApiError, match='namespaces "nowhere" not found'):
+        admit(given, snapshot(mutations=[labelling("'yes'")]), request(given, "nowhere"))
+
+
+@pytest.mark.parametrize(("who", "allowed"), [("authorizer", "true"), ("authorizer.requestResource", "true")])
+def test_conditions_and_mutations_may_ask_the_authorizer(who: str, allowed: str) -> None:
+    given = cluster()
+    given.authorizer = None
+    check = f"has({who}.x)" if allowed == "" else "true"
+    registered = snapshot(mutations=[labelling("'yes'")], matchConditions=[{"name": "c", "expression": check}])
+    assert admit(given, registered, request(given))["metadata"]["labels"]["added"] == "yes"
+
+
+def test_a_mutation_leaves_no_variables_to_the_garbage_collector() -> None:
+    given = cluster()
+    registered, asked = snapshot(variables=[{"name": "v", "expression": "'yes'"}], mutations=[labelling("variables.v")]), request(given)
+    gc.collect()
+    gc.disable()
+    try:
+        assert admit(given, registered, asked)["metadata"]["labels"]["added"] == "yes"
+        assert not [found for found in gc.get_objects() if type(found) is Variables]
+    finally:
+        gc.enable()
