@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "kadmit"
-PURE = ("cel", "api", "kinds", "patch", "matching", "policy", "validation", "admission")
+PURE = (
+    "cel", "api", "kinds", "patch", "matching", "access", "policy", "validation", "admission", "presentation", "resources",
+)  # fmt: skip
 FORBIDDEN = {
     "aiohttp",
     "apsw",

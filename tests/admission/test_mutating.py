@@ -12,6 +12,8 @@ from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
 from kadmit.authoring.cluster import ADMIN, Cluster, nobody_answers
 from kadmit.cel.composition import Variables
+from kadmit.cel.library.authorizer import Attributes as Asked
+from kadmit.cel.library.authorizer import Decision
 from kadmit.matching.attributes import CREATE, Attributes
 
 POD = {
@@ -78,18 +80,33 @@ def test_a_policy_in_a_namespace_that_is_not_there_is_refused() -> None:
         admit(given, snapshot(mutations=[labelling("'yes'")]), request(given, "nowhere"))
 
 
-@pytest.mark.parametrize(("who", "allowed"), [("authorizer", "true"), ("authorizer.requestResource", "true")])
-def test_conditions_and_mutations_may_ask_the_authorizer(who: str, allowed: str) -> None:
+class OnlyCreates:
+    def check(self, attributes: Asked) -> Decision:
+        return Decision(attributes.verb == "create")
+
+
+@pytest.mark.parametrize(("verb", "labelled"), [("create", True), ("delete", False)])
+def test_a_condition_may_ask_the_authorizer(verb: str, labelled: bool) -> None:
     given = cluster()
-    given.authorizer = None
-    check = f"has({who}.x)" if allowed == "" else "true"
-    registered = snapshot(mutations=[labelling("'yes'")], matchConditions=[{"name": "c", "expression": check}])
-    assert admit(given, registered, request(given))["metadata"]["labels"]["added"] == "yes"
+    given.authorizer = OnlyCreates()
+    condition = {"name": "c", "expression": f"authorizer.requestResource.check('{verb}').allowed()"}
+    after = admit(given, snapshot(mutations=[labelling("'yes'")], matchConditions=[condition]), request(given))
+    assert ("added" in after["metadata"]["labels"]) is labelled
+
+
+def test_a_mutation_may_ask_the_authorizer() -> None:
+    given = cluster()
+    given.authorizer = OnlyCreates()
+    asking = labelling("string(authorizer.requestResource.check('create').allowed())")
+    assert admit(given, snapshot(mutations=[asking]), request(given))["metadata"]["labels"]["added"] == "true"
 
 
 def test_a_mutation_leaves_no_variables_to_the_garbage_collector() -> None:
     given = cluster()
-    registered, asked = snapshot(variables=[{"name": "v", "expression": "'yes'"}], mutations=[labelling("variables.v")]), request(given)
+    registered, asked = (
+        snapshot(variables=[{"name": "v", "expression": "'yes'"}], mutations=[labelling("variables.v")]),
+        request(given),
+    )
     gc.collect()
     gc.disable()
     try:

@@ -1,12 +1,17 @@
 """kadmit admit as users call it."""
 
+import base64
+import http.server
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from tests.server import certificates
 
 from kadmit.cli import main
 
@@ -396,6 +401,48 @@ def test_webhooks_are_called_when_asked(folder: Folder) -> None:
     result = folder.result(WEBHOOK.format(kind="Mutating"), CONFIG_MAP, "--call-webhooks")
     assert not result["allowed"]
     assert result["status"]["message"].startswith('Internal error occurred: failed calling webhook "hook.example.com": failed to')
+
+
+class _Answers(http.server.BaseHTTPRequestHandler):
+    """A webhook that labels what it sees, and says whether it was a dry run."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
+        patch = [{"op": "add", "path": "/metadata/labels", "value": {"hooked": str(asked["dryRun"])}}]
+        response = {"uid": asked["uid"], "allowed": True, "patchType": "JSONPatch", "warnings": ["seen"]}
+        response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        body = json.dumps(review).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Tests are quiet."""
+
+
+@pytest.fixture
+def webhook() -> Iterator[str]:
+    """The registration of a webhook that is there."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        server.socket = certificates.good_context().wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        bundle = base64.b64encode(certificates.authority().pem).decode()
+        client = f'{{url: "https://127.0.0.1:{server.server_port}/hook", caBundle: {bundle}}}'
+        yield WEBHOOK.format(kind="Mutating").replace('{url: "https://127.0.0.1:1/hook"}', client)
+        server.shutdown()
+
+
+def test_a_webhook_that_is_called_changes_the_object_in_a_dry_run(folder: Folder, webhook: str) -> None:
+    results = folder.results(webhook, CONFIG_MAP + "---" + CONFIG_MAP.replace("settings", "other"), "--call-webhooks")
+    assert [r["object"]["metadata"]["labels"] for r in results] == [{"hooked": "True"}] * 2
+    assert did(results[0]) == [("hook.example.com", "allowed", ""), ("hook.example.com", "changed", "added metadata.labels")]
+    assert results[0]["warnings"] == ["seen"]
+    assert "mutation.webhook.admission.k8s.io/round_0_index_0" in results[0]["auditAnnotations"]
 
 
 # ---------------------------------------------------------------- bad input

@@ -111,11 +111,11 @@ _PATH = re.compile(
 )
 
 
-class Server(replay.Server):  # type: ignore[misc]  # replay is kept as it was recorded with, without types
+class Server(replay.Server):
     """A cluster in memory where replay expects a server."""
 
     def __init__(self, hooks: Hooks) -> None:
-        super().__init__("http://127.0.0.1", TOKENS)
+        super().__init__("http://127.0.0.1", TOKENS)  # type: ignore[no-untyped-call]  # replay has no types
         self.cluster = Cluster(ask=hooks.ask)
         self.audits: dict[str, dict[str, Any]] = {}
         self.counts: dict[str, float] = {}

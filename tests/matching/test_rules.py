@@ -40,8 +40,14 @@ def test_resources_and_subresources_match_by_name_or_star(resource: str, subreso
 
 @pytest.mark.parametrize(
     ("scope", "namespace", "matches"),
-    [("*", "default", True), ("*", "", True), ("Namespaced", "default", True), ("Namespaced", "", False)]
-    + [("Cluster", "default", False), ("Cluster", "", True)],
+    [
+        ("*", "default", True),
+        ("*", "", True),
+        ("Namespaced", "default", True),
+        ("Namespaced", "", False),
+        ("Cluster", "default", False),
+        ("Cluster", "", True),
+    ],
 )
 def test_a_scope_is_about_having_a_namespace(scope: str, namespace: str, matches: bool) -> None:
     raw = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": scope}

@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.patch.pods import CONTAINER, NUMBER, POD, TEXT, pods
 
 from kadmit.patch import fieldsv1, merge, typed, values
@@ -96,6 +97,15 @@ ORDERS = [
 @pytest.mark.parametrize(("live", "patch", "merged"), ORDERS)
 def test_the_patch_decides_the_order_and_other_items_keep_their_neighbours(live: str, patch: str, merged: str) -> None:
     assert merge.merge(POD, named(live), named(patch)) == named(merged)
+
+
+NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1)
+
+
+@given(NAMES, NAMES)
+def test_lists_in_the_same_order_are_merged_as_all_others_are(live: list[object], patch: list[object]) -> None:
+    names = ListShape(TEXT, associative=True)
+    assert merge.merge(names, live, patch) == merge._merged_anew(names, live, patch, [*live], [*patch])
 
 
 REPEATS: list[tuple[str, list[object], list[object], list[object]]] = [

@@ -26,9 +26,7 @@ def plain(bound: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("resource", "kind"), [V1, BETA])
-def test_binding_again_gives_what_a_single_evaluation_gets(
-    resource: GroupVersionResource, kind: GroupVersionKind
-) -> None:
+def test_binding_again_gives_what_a_single_evaluation_gets(resource: GroupVersionResource, kind: GroupVersionKind) -> None:
     many = RequestVariables(REQUEST, None)
     for number in (1, 2):
         now = REQUEST.with_object({"n": number})

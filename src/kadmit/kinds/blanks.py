@@ -1,7 +1,8 @@
 """New objects as their Go types have them, and which fields an endpoint may own.
 
-A Go struct that is always written is there from the start, empty, so nobody owns its creation. An endpoint for a part of an
-object (status) owns nothing outside of it, and the object's own endpoint owns nothing inside of it.
+What a Go struct always writes is there from the start, empty, zero or null, so nobody owns its creation: whoever writes a list of
+containers owns the containers, not the list. An endpoint for a part of an object (status) owns nothing outside of it, and the
+object's own endpoint owns nothing inside of it.
 """
 
 import functools
@@ -9,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import schema
-from kadmit.kinds.schema import Node, Schema
+from kadmit.kinds import decoding, schema
 from kadmit.patch.fieldpath import Filter, excluding
 
 # Kinds without a status of their own to reset, though they have the field.
@@ -19,17 +19,9 @@ _STATUS = (("status",),)
 
 @functools.lru_cache(maxsize=512)
 def blank(kind: GroupVersionKind) -> Mapping[str, Any]:
-    """The always-written structs of a built-in kind; nothing for custom kinds."""
+    """What is always written of a built-in kind, in its zero value; nothing for custom kinds."""
     found = schema.for_kind(kind)
-    return {} if found is None else _blank(found, depth=0)
-
-
-def _blank(node: Schema, depth: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, field in node.fields.items():
-        if field.always_written and field.schema.kind is Node.OBJECT and depth < 8:
-            made[name] = _blank(field.schema, depth + 1)
-    return made
+    return {} if found is None else decoding.normalise(found, {}).object
 
 
 def resets(kind: tuple[str, str, str], subresource: str) -> Mapping[str, Filter]:

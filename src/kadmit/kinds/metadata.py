@@ -23,6 +23,7 @@ AT = fields.path("metadata")
 ANNOTATIONS_LIMIT = 256 * 1024
 MANAGER_LIMIT, SUBRESOURCE_LIMIT = 128, 256
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 IMMUTABLE = "field is immutable"
 
 _EVENT = GroupVersionKind("", "v1", "Event")  # the one kind that cannot own anything
@@ -161,6 +162,31 @@ def _finalizers(finalizers: Sequence[str], at: Path) -> Iterator[FieldError]:
 
 
 # ---------------------------------------------------------------- managed fields
+
+
+def finalizer_warnings(new: Meta, old: Meta | None = None) -> list[str]:
+    """What is said of new finalizers of custom objects, whose names are not refused."""
+    added = set(new.get("finalizers") or ()) - set((old or {}).get("finalizers") or ())
+    return [f"metadata.finalizers: {quoted(name)}: {words}" for name in sorted(added) for words in _finalizer_words(name)]
+
+
+def _finalizer_words(name: str) -> Iterator[str]:
+    yield from names.label_key(name)
+    if "/" not in name and name not in STANDARD_FINALIZERS:
+        path = " including a path (/)" if "." in name else ""
+        yield f"prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+
+
+def without_repeated_owners(meta: Meta) -> tuple[Meta, list[str]]:
+    """Each owner once, and the uids of those that were there again, as often as they were."""
+    kept: list[Mapping[str, Any]] = []
+    repeated: list[str] = []
+    for owner in meta.get("ownerReferences") or ():
+        if owner in kept:
+            repeated.append(owner.get("uid") or "")
+        else:
+            kept.append(owner)
+    return ({**meta, "ownerReferences": kept}, repeated) if repeated else (meta, repeated)
 
 
 def _managed_fields(entries: Sequence[Mapping[str, Any]], at: Path) -> Iterator[FieldError]:

@@ -51,12 +51,13 @@ class Criteria:
     def match(self, attributes: Attributes, equivalents: Equivalents, namespaces: Namespaces) -> "Match | ApiError | None":
         """What the request is taken as, None if it does not match, or the error of a namespace that is not there."""
         problem: ApiError | None = None
-        chosen = self._namespace_matches(attributes, namespaces)
-        if isinstance(chosen, ApiError):
-            problem = chosen
-        elif not chosen:
-            return None
-        if not self.object_matches(attributes):
+        if self.namespace_selector is not EVERYTHING:
+            chosen = self._namespace_matches(attributes, namespaces)
+            if isinstance(chosen, ApiError):
+                problem = chosen
+            elif not chosen:
+                return None
+        if self.object_selector is not EVERYTHING and not self.object_matches(attributes):
             return None
         if self.exclude and self._rules_match(self.exclude, attributes, equivalents) is not None:
             return None

@@ -37,7 +37,7 @@ def compile_selector(raw: Mapping[str, Any] | None) -> Selector:
         return NOTHING
     requirements = [_equals(k, v) for k, v in sorted((raw.get("matchLabels") or {}).items())]
     requirements += [_expression(e) for e in raw.get("matchExpressions") or ()]
-    return Selector(tuple(requirements))
+    return Selector(tuple(requirements)) if requirements else EVERYTHING
 
 
 def _equals(key: str, value: str) -> _Requirement:

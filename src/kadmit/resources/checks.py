@@ -2,8 +2,9 @@
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
+from kadmit.kinds import metadata
 from kadmit.matching.attributes import Json
-from kadmit.resources.context import Target, metadata_of, with_metadata
+from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
 def in_namespace(target: Target, value: Json) -> Json:
@@ -39,6 +40,20 @@ def same_uid(target: Target, new: Json, live: Json) -> None:
     told = f"Precondition failed: UID in precondition: {given}, UID in object meta: {found}"
     text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {told}"
     raise errors.conflict(target.group_resource, target.name, text)
+
+
+def owners_once(context: Context, value: Json, *, mutated: bool = False) -> Json:
+    """The object with each of its owners once, and a warning if it was not so; `mutated`: after mutating admission."""
+    if len(metadata_of(value).get("ownerReferences") or ()) < 2:
+        return value
+    made, repeated = metadata.without_repeated_owners(metadata_of(value))
+    if not repeated:
+        return value
+    when = " after mutating admission happens" if mutated else ""
+    advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests"
+    told = f".metadata.ownerReferences contains duplicate entries{when}; {advice}; duplicate UID(s) observed: {', '.join(repeated)}"
+    context.record.warn(told)
+    return {**value, "metadata": made}
 
 
 def is_being_deleted(value: Json) -> bool:

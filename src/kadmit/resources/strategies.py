@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kadmit.api import errors, registration
+from kadmit.api import errors, fields, registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
-from kadmit.kinds import allocation, metadata, rules, strategy
+from kadmit.kinds import allocation, metadata, podwarnings, rules, strategy
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.rules.context import Context as RuleContext
@@ -88,13 +88,11 @@ def validate_create(context: Context, target: Target, new: Json) -> None:
         return
     custom = context.known.custom.get(target.kind)
     if custom is not None:
-        _refuse(
-            target,
-            new,
-            [*metadata.validate(metadata_of(new), namespaced=target.resource.namespaced), *_custom_errors(custom, new)],
-        )
+        _refuse(target, new, _kind_errors(target, new) or _new_custom_errors(target, custom, new))
+        _warn(context, metadata.finalizer_warnings(metadata_of(new)))
         return
     _refuse(target, new, rules.validate_create(target.kind, new, RuleContext()))
+    _warn(context, podwarnings.warnings(target.kind, new))
 
 
 def validate_update(context: Context, target: Target, new: Json, old: Json) -> None:
@@ -110,9 +108,28 @@ def validate_update(context: Context, target: Target, new: Json, old: Json) -> N
     custom = context.known.custom.get(target.kind)
     if custom is not None:
         found = metadata.validate_update(metadata_of(new), metadata_of(old), namespaced=target.resource.namespaced)
-        _refuse(target, new, [*found, *_custom_errors(custom, new, old, subresource=target.subresource)])
+        changed = _kind_errors(target, new) or _custom_errors(custom, new, old, subresource=target.subresource)
+        _refuse(target, new, [*found, *changed])
+        _warn(context, metadata.finalizer_warnings(metadata_of(new), metadata_of(old)))
         return
     _refuse(target, new, rules.validate_update(target.kind, new, old, RuleContext(subresource=target.subresource)))
+    if not target.subresource:
+        _warn(context, podwarnings.warnings(target.kind, new, old))
+
+
+def _kind_errors(target: Target, new: Json) -> list[FieldError]:
+    """Somebody may have made another kind of a custom object on its way here."""
+    wanted = {"kind": target.kind.kind, "apiVersion": str(target.kind.group_version)}
+    return [
+        fields.invalid(fields.path(field), new.get(field) or "", f"must be {text}")
+        for field, text in wanted.items()
+        if new.get(field) != text
+    ]
+
+
+def _new_custom_errors(target: Target, custom: CustomKind, new: Json) -> list[FieldError]:
+    rule, namespaced = metadata.dns_subdomain, target.resource.namespaced
+    return [*metadata.validate(metadata_of(new), namespaced=namespaced, name_rule=rule), *_custom_errors(custom, new)]
 
 
 def _custom_errors(custom: CustomKind, new: Json, old: Json | None = None, *, subresource: str = "") -> list[FieldError]:
@@ -131,7 +148,14 @@ def _unauthorized(context: Context, new: Mapping[str, Any], old: Mapping[str, An
 
 def _refuse(target: Target, new: Json, found: list[FieldError]) -> None:
     if found:
-        raise errors.invalid(target.group_kind, metadata_of(new).get("name") or "", found)
+        raise errors.invalid(_named_kind(target, new), metadata_of(new).get("name") or "", found)
+
+
+def _named_kind(target: Target, new: Json) -> GroupKind:
+    """NB: a custom object is what it says it is, even where that is what is wrong with it."""
+    if not target.resource.custom or target.subresource:
+        return target.group_kind
+    return GroupKind(str(new.get("apiVersion") or "").rpartition("/")[0], str(new.get("kind") or ""))
 
 
 def _warn(context: Context, texts: list[str]) -> None:

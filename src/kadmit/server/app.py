@@ -23,12 +23,14 @@ from kadmit.access.identity import Identities, certificate_user
 from kadmit.admission import outcome
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Status
+from kadmit.api.gojson import quoted
 from kadmit.cel.library.authorizer import Attributes, User
 from kadmit.presentation import encoding, media
 from kadmit.server import audit, requestlabels
 from kadmit.server.audit import Auditor, Trail
 from kadmit.server.exchange import Exchange, Reply
 from kadmit.server.handlers import Resources
+from kadmit.server.httpserver import HttpServer
 from kadmit.server.lifecycle import Inflight
 from kadmit.server.logs import Log
 from kadmit.server.metrics import Metrics
@@ -55,14 +57,8 @@ class Server:
     _modes: dict[str, str] = field(default_factory=dict)  # by requester: how they were last allowed to impersonate
     _watches: set["asyncio.Task[Any]"] = field(default_factory=set)
 
-    def application(self) -> web.Application:
-        app = web.Application(client_max_size=self.max_body + 1, handler_args={"handler_cancellation": True})
-        app.router.add_route("*", "/{path:.*}", self.handle)
-        app.on_shutdown.append(self._end_watches)
-        return app
-
-    async def _end_watches(self, _: web.Application) -> None:
-        self.end_watches()
+    def http(self) -> HttpServer:
+        return HttpServer(self.handle, max_body=self.max_body)
 
     def end_watches(self) -> None:
         for task in list(self._watches):
@@ -70,28 +66,31 @@ class Server:
 
     # ------------------------------------------------------------ one request
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         begun = time.time()
         audit_id = request.headers.get(audit.HEADER) or str(uuid4())
-        pretty = media.wants_pretty(request.query.get("pretty"), request.headers.get("User-Agent", ""))
+        if access.has_bad_escape(request.rel_url.raw_path):
+            return web.Response(status=400, text="400 Bad Request")  # as Go's library says it, before there is an API to ask
         path = unquote(request.rel_url.raw_path)
         try:
             info = access.request_info(request.method, path, request.rel_url.raw_query_string)
         except access.UnreadablePath as e:
             return web.Response(status=500, text=e.answer(request.path_qs))
+        query = access.query_values(request.rel_url.raw_query_string)
+        pretty = media.wants_pretty(next(iter(query.get("pretty", ())), None), request.headers.get("User-Agent", ""))
         try:
             user = self._identify(request)
         except ApiError as e:
             asked = access.attributes_of(info, _NOBODY)
             self.auditor.follow(self._about(request, audit_id, begun), asked).started(e.status.code)
             return self._failure(e, request, pretty, {audit.HEADER: audit_id})
-        return await self._audited(request, path, info, user, audit_id, begun, pretty=pretty)
+        return await self._audited(request, path, query, info, user, audit_id, begun, pretty=pretty)
 
-    def _about(self, request: web.Request, audit_id: str, begun: float) -> audit.Request:
+    def _about(self, request: web.BaseRequest, audit_id: str, begun: float) -> audit.Request:
         source = (request.remote,) if request.remote else ()
         return audit.Request(audit_id, request.path_qs, begun, source, request.headers.get("User-Agent", ""))
 
-    def _identify(self, request: web.Request) -> User:
+    def _identify(self, request: web.BaseRequest) -> User:
         found = self.identities.identify(request.headers.get("Authorization", ""), certificate=_certificate_user(request))
         if found.user is None:
             refusal = found.refusal()
@@ -100,11 +99,20 @@ class Server:
         return found.user
 
     async def _audited(
-        self, request: web.Request, path: str, info: access.RequestInfo, user: User, audit_id: str, begun: float, *, pretty: bool
+        self,
+        request: web.BaseRequest,
+        path: str,
+        query: dict[str, list[str]],
+        info: access.RequestInfo,
+        user: User,
+        audit_id: str,
+        begun: float,
+        *,
+        pretty: bool,
     ) -> web.StreamResponse:
         asked = access.attributes_of(info, user)
         trail = self.auditor.follow(self._about(request, audit_id, begun), asked)
-        exchange = Exchange(request.method, path, _query(request), request.headers, b"", info, user)
+        exchange = Exchange(request.method, path, query, request.headers, b"", info, user)
         labels = self._labels(exchange)
         reply: Reply
         try:
@@ -137,7 +145,7 @@ class Server:
         return requestlabels.of_path(path, exchange.method) if path else None
 
     def _impersonated(
-        self, request: web.Request, asked: Attributes, exchange: Exchange, trail: Trail
+        self, request: web.BaseRequest, asked: Attributes, exchange: Exchange, trail: Trail
     ) -> tuple[Attributes, Exchange]:
         wanted = impersonation.wanted_user([(k, v) for k, v in request.headers.items() if k.lower().startswith("impersonate-")])
         if wanted is None:
@@ -158,7 +166,7 @@ class Server:
         if not decision.is_allowed:
             raise access.forbidden(asked, decision.reason)
 
-    async def _body(self, request: web.Request) -> bytes:
+    async def _body(self, request: web.BaseRequest) -> bytes:
         """Raises ApiError if it is too large, or ends before it should."""
         if not request.can_read_body:
             return b""
@@ -166,7 +174,10 @@ class Server:
             raise errors.entity_too_large(f"limit is {self.max_body}")
         try:
             async with asyncio.timeout(self.request_timeout):
+                await _told_to_continue(request)
                 return await request.read()
+        except web.RequestPayloadError:
+            raise errors.bad_request("the body of the request cannot be read: it is not what its headers say") from None
         except web.HTTPRequestEntityTooLarge:
             raise errors.entity_too_large(f"limit is {self.max_body}") from None
         except TimeoutError:
@@ -198,7 +209,7 @@ class Server:
 
     # ------------------------------------------------------------ answers
 
-    def _status_reply(self, error: ApiError, request: web.Request, pretty: bool) -> Reply:
+    def _status_reply(self, error: ApiError, request: web.BaseRequest, pretty: bool) -> Reply:
         how = media.negotiate_error(request.headers.get("Accept", ""), pretty=pretty)
         value = error.status.as_json()
         headers = {}
@@ -206,7 +217,7 @@ class Server:
             headers["Retry-After"] = str(error.status.details.retry_after_seconds)
         return Reply(error.status.code, encoding.encode(value, how), how.media_type, headers, object=value)
 
-    def _failure(self, error: ApiError, request: web.Request, pretty: bool, headers: Mapping[str, str]) -> web.Response:
+    def _failure(self, error: ApiError, request: web.BaseRequest, pretty: bool, headers: Mapping[str, str]) -> web.Response:
         reply = self._status_reply(error, request, pretty)
         return web.Response(
             status=reply.status, body=reply.body, content_type=reply.content_type, headers={**headers, **reply.headers}
@@ -214,7 +225,7 @@ class Server:
 
     async def _send(
         self,
-        request: web.Request,
+        request: web.BaseRequest,
         reply: Reply,
         exchange: Exchange,
         trail: Trail,
@@ -247,7 +258,7 @@ class Server:
 
     async def _send_stream(
         self,
-        request: web.Request,
+        request: web.BaseRequest,
         reply: Reply,
         headers: list[tuple[str, str]],
         trail: Trail,
@@ -282,14 +293,14 @@ def _is_long_running(info: access.RequestInfo) -> bool:
     return info.verb in ("watch", "proxy") or info.subresource in _LONG_RUNNING
 
 
-def _query(request: web.Request) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in request.query.items():
-        found.setdefault(name, []).append(value)
-    return found
+async def _told_to_continue(request: web.BaseRequest) -> None:
+    """Some clients send a large body only when told that it is welcome."""
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # NB: the answer itself has not begun
 
 
-def _certificate_user(request: web.Request) -> User | None:
+def _certificate_user(request: web.BaseRequest) -> User | None:
     """The user of a client certificate that the TLS layer has verified."""
     transport = request.transport
     tls = transport.get_extra_info("ssl_object") if transport is not None else None
@@ -309,9 +320,7 @@ def _duration(text: str) -> float:
 
     found = gotime.parse_duration(text)
     if not isinstance(found, Duration):
-        raise errors.bad_request(
-            "invalid timeout specified in the request URL - " + f"time: invalid duration {text!r}".replace("'", '"')
-        )
+        raise errors.bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quoted(text)}")
     if found.nanos < 0:
         raise ApiError(
             Status(400, "BadRequest", f"invalid timeout specified in the request URL - timeout must be non-negative: {text}")

@@ -133,7 +133,7 @@ class Resources:
         handler = _HANDLERS.get((exchange.method, bool(target.name)))
         if exchange.method == "POST" and target.name and not target.subresource:
             raise not_allowed()
-        if handler is None or (target.resource.namespaced and not target.namespace and exchange.method not in ("GET", "HEAD")):
+        if handler is None or (target.resource.namespaced and not target.namespace and exchange.method != "GET"):
             raise not_allowed()
         _check_verb(exchange, target)
         if self.cache.shared:
@@ -280,7 +280,7 @@ def _check_verb(exchange: Exchange, target: Target) -> None:
     wanted = {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(exchange.method, "")
     if exchange.method == "DELETE":
         wanted = "delete" if target.name else "deletecollection"
-    if exchange.method in ("GET", "HEAD"):
+    if exchange.method == "GET":
         wanted = "get" if target.name else "list"
     sub = target.resource.subresource(target.subresource) if target.subresource else None
     offered: Sequence[str] = sub.verbs if sub is not None else target.resource.verbs
@@ -306,9 +306,7 @@ def given() -> Given:
 
 _HANDLERS: Mapping[tuple[str, bool], Any] = {
     ("GET", True): Resources.get,
-    ("HEAD", True): Resources.get,
     ("GET", False): Resources.list,
-    ("HEAD", False): Resources.list,
     ("POST", False): Resources.create,
     ("POST", True): Resources.create,
     ("PUT", True): Resources.update,

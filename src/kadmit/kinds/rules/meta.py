@@ -11,7 +11,7 @@ from kadmit.kinds.metadata import AT, NameRule
 Json: TypeAlias = Any
 Object: TypeAlias = Mapping[str, Json]
 
-STANDARD_FINALIZERS = ("kubernetes", metadata.ORPHAN, metadata.FOREGROUND)
+STANDARD_FINALIZERS = metadata.STANDARD_FINALIZERS
 IMMUTABLE = metadata.IMMUTABLE
 
 

@@ -23,10 +23,31 @@ _SOURCES = (
 
 # ---------------------------------------------------------------- volumes
 
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_WITH_OPTIONS = (
+    *(
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "glusterfs",
+        "nfs",
+        "rbd",
+        "quobyte",
+        "iscsi",
+        "cinder",
+        "cephfs",
+        "azureFile",
+    ),
+    *("vsphereVolume", "azureDisk", "photonPersistentDisk"),
+)
+
 
 def create_volume(volume: Object) -> Iterator[FieldError]:
     yield from meta.created(volume, dns_subdomain, namespaced=False)
     yield from _volume(volume.get("spec") or {})
+    takes_options = any((volume.get("spec") or {}).get(source) is not None for source in _WITH_OPTIONS)
+    if not takes_options and _MOUNT_OPTIONS in (meta.of(volume).get("annotations") or {}):
+        place = fields.path("metadata", "annotations", _MOUNT_OPTIONS)
+        yield fields.forbidden(place, "may not specify mount options for this volume type")
 
 
 def _volume(spec: Part) -> Iterator[FieldError]:
