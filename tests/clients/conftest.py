@@ -4,17 +4,16 @@ Clients get nothing but the kubeconfig that the server wrote. Each test works in
 """
 
 import itertools
-import os
 import re
-import selectors
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.clients.kubectl import Kubectl
+from tests.clients.kubectl import Json, Kubectl
 
 READY_SECONDS = 30.0
 _READY = re.compile(r"kadmit is ready at (?P<url>\S+); export KUBECONFIG=(?P<kubeconfig>\S+)\n")
@@ -47,10 +46,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> str:
+    """Its first line; a server that has none to give is ended."""
     assert process.stdout is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        return os.read(process.stdout.fileno(), 4096).decode() if selector.select(READY_SECONDS) else ""
+    patience = threading.Timer(READY_SECONDS, process.kill)
+    patience.start()
+    try:
+        return process.stdout.readline().decode()
+    finally:
+        patience.cancel()
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +67,34 @@ def namespace(admin: Kubectl) -> str:
     name = f"test-{next(_numbers)}"
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     return name
+
+
+@pytest.fixture
+def widgets(admin: Kubectl, namespace: str) -> str:
+    """The group of a custom kind, Widget, that only this test has."""
+    group = f"{namespace}.example.com"
+    admin.apply(_definition(group))
+    admin("wait", "--for=condition=Established", f"crd/widgets.{group}", "--timeout=10s")
+    return group
+
+
+def _definition(group: str) -> Json:
+    spec = {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}}
+    state = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": state}}},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"}, "versions": [version]},
+    }
 
 
 @pytest.fixture

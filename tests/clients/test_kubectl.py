@@ -266,7 +266,7 @@ def test_create_namespace(kubectl: Kubectl) -> None:
 def test_auth_can_i(kubectl: Kubectl) -> None:
     kubectl("create", "role", "reader", "--verb=get,list", "--resource=pods")
     kubectl("create", "rolebinding", "readers", "--role=reader", "--user=ann")
-    assert kubectl("auth", "can-i", "delete", "nodes").strip() == "yes"
+    assert kubectl("auth", "can-i", "delete", "pods") == "yes\n"
     assert kubectl("auth", "can-i", "list", "pods", "--as=ann") == "yes\n"
     assert kubectl.ended("auth", "can-i", "delete", "pods", "--as=ann").out == "no\n"
     assert 'pods "a" is forbidden: User "ann" cannot delete' in kubectl.fails("delete", "pod", "a", "--as=ann")
@@ -315,7 +315,7 @@ def test_a_policy_denies_and_kubectl_says_why(kubectl: Kubectl) -> None:
     kubectl.apply(*bound(validating(kubectl, "'owner' in object.data", "who owns it?"), validationActions=["Deny"]))
     refused = kubectl.fails("apply", "-f", "-", given=configmap("a", x="1"))
     reason = f"ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: who owns it?"
-    assert f'configmaps "a" is forbidden: {reason}\n' in refused
+    assert refused == f'The configmaps "a" is invalid: : {reason}\n'
     assert reason in kubectl.fails("apply", "--dry-run=server", "-f", "-", given=configmap("a", x="1"))
     assert kubectl.apply(configmap("a", owner="ann")) == "configmap/a created\n"
 
@@ -349,34 +349,11 @@ def test_a_policy_mutates_what_kubectl_creates(kubectl: Kubectl) -> None:
     assert "+    team: blue" in told
 
 
-def test_a_custom_kind_is_served_once_it_is_defined(kubectl: Kubectl) -> None:
-    group = f"{kubectl.namespace}.example.com"
-    properties = {"spec": {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
-        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
-    }
-    kubectl.apply(
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"widgets.{group}"},
-            "spec": {
-                "group": group,
-                "scope": "Namespaced",
-                "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-                "versions": [version],
-            },
-        }
-    )
-    waited = kubectl("wait", "--for=condition=Established", f"crd/widgets.{group}", "--timeout=10s")
-    assert waited == f"customresourcedefinition.apiextensions.k8s.io/widgets.{group} condition met\n"
+def test_a_custom_kind_is_served_once_it_is_defined(kubectl: Kubectl, widgets: str) -> None:
+    group = widgets
     widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 2}}
     assert kubectl.apply(widget) == f"widget.{group}/w created\n"
     assert [cell.split() for cell in kubectl("get", f"widgets.{group}").splitlines()][1][:2] == ["w", "2"]
     refused = kubectl.fails("apply", "-f", "-", given={**widget, "spec": {"size": 0}})
     assert "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1" in refused
-    assert "  size\t<integer>" in kubectl("explain", f"widgets.{group}.spec", f"--api-version={group}/v1")
+    assert "  size\t<integer>" in kubectl("explain", "widgets.spec", f"--api-version={group}/v1")

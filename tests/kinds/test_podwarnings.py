@@ -5,12 +5,23 @@ from typing import Any
 import pytest
 
 from kadmit.api.meta import GroupVersionKind
+from kadmit.cel.library import names
 from kadmit.kinds import podwarnings
 
 POD = GroupVersionKind("", "v1", "Pod")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 NO_SELECTOR = "a null labelSelector results in matching no pod"
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+
+OLD_LABEL = "app.kubernetes.io/created-by"
+TERM = f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0]"
+(NOT_A_VALUE,) = names.label_value("a b")
+NOT_WHOLE = "is invalid, must be an integer"
+CLAIM = "spec.volumes[0].ephemeral.volumeClaimTemplate.spec"
+PORTS = "spec.containers[0].ports"
+SHOWN = "{Name: HostPort:0 ContainerPort:81 Protocol:TCP HostIP:1.1.1.1}"
+NEGATIVE = "must be >= 0; negative values are invalid and will be treated as 1"
+BY_NAME = "services and probes that select ports by name will use"
 
 
 def pod(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
@@ -42,19 +53,13 @@ def files(*paths: str) -> dict[str, Any]:
             {
                 "affinity": {
                     "nodeAffinity": {
-                        PREFERRED: [
-                            {"preference": {"matchExpressions": [{"key": "app.kubernetes.io/created-by", "values": ["ok", "a b"]}]}}
-                        ]
+                        PREFERRED: [{"preference": {"matchExpressions": [{"key": OLD_LABEL, "values": ["ok", "a b"]}]}}]
                     }
                 }
             },
             [
-                f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].key: "
-                "app.kubernetes.io/created-by is deprecated since v1.9",
-                f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].values[1]: a b is invalid, "
-                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-                "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-                "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+                f"{TERM}.key: {OLD_LABEL} is deprecated since v1.9",
+                f"{TERM}.values[1]: a b is invalid, {NOT_A_VALUE}",
             ],
         ),
         (
@@ -95,10 +100,7 @@ def files(*paths: str) -> dict[str, Any]:
         (volumes(gitRepo={}), ["spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"]),
         (
             volumes(ephemeral={"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "1500m"}}}}}),
-            [
-                "spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: "
-                'fractional byte value "1500m" is invalid, must be an integer'
-            ],
+            [f'{CLAIM}.resources.requests[storage]: fractional byte value "1500m" {NOT_WHOLE}'],
         ),
         (
             volumes(configMap={"name": "m", **files("a", "a/b", "ab")}),
@@ -133,16 +135,14 @@ def files(*paths: str) -> dict[str, Any]:
                 ]
             ),
             [
-                "spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]",
-                "spec.containers[0].ports[2]: hostIP set without hostPort: "
-                "{Name: HostPort:0 ContainerPort:81 Protocol:TCP HostIP:1.1.1.1}",
+                f"{PORTS}[1]: dangerously ambiguous port definition with {PORTS}[0]",
+                f"{PORTS}[2]: hostIP set without hostPort: {SHOWN}",
             ],
         ),
         (
             container(ports=[{"name": "a", "containerPort": 1}, {"name": "a", "containerPort": 2}]),
             [
-                'spec.containers[0].ports[1]: duplicate port name "a" with spec.containers[0].ports[0], '
-                "services and probes that select ports by name will use spec.containers[0].ports[0]"
+                f'{PORTS}[1]: duplicate port name "a" with {PORTS}[0], {BY_NAME} {PORTS}[0]',
             ],
         ),
     ],
@@ -157,10 +157,10 @@ def test_annotations_without_effect_are_named() -> None:
         "seccomp.security.alpha.kubernetes.io/pod": "x",
         "container.seccomp.security.alpha.kubernetes.io/c": "x",
     }
+    critical = 'non-functional in v1.16+; use the "priorityClassName" field instead'
     seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
     assert podwarnings.warnings(POD, pod(annotations=annotations)) == [
-        "metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: "
-        'non-functional in v1.16+; use the "priorityClassName" field instead',
+        f"metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: {critical}",
         f"metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: {seccomp}",
         f"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: {seccomp}",
     ]
@@ -199,7 +199,9 @@ def test_a_dot_in_a_name_that_pods_take_over_is_warned_of(kind: GroupVersionKind
 
 def test_a_changed_workload_is_warned_of_its_template_but_a_changed_pod_is_not() -> None:
     bad = pod({"terminationGracePeriodSeconds": -1})
-    told = ["spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"]
+    told = [
+        "spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
+    ]
     assert podwarnings.warnings(DEPLOYMENT, workload(bad, generation=2), workload(pod())) == told
     assert podwarnings.warnings(DEPLOYMENT, workload(bad), workload(bad)) == []
     assert podwarnings.warnings(POD, bad, pod()) == []

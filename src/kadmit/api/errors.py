@@ -128,6 +128,15 @@ def invalid(kind: GroupKind, name: str, found: Sequence[FieldError]) -> ApiError
     return ApiError(Status(422, "Invalid", text, Details(name, kind.group, kind.kind, causes=causes)))
 
 
+def not_found_path() -> ApiError:
+    """A path that leads nowhere."""
+    return ApiError(Status(404, "NotFound", "the server could not find the requested resource", Details()))
+
+
+def method_not_allowed() -> ApiError:
+    return ApiError(Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", Details()))
+
+
 def bad_request(message: str) -> ApiError:
     return ApiError(Status(400, "BadRequest", message))
 

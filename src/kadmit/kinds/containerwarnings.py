@@ -1,4 +1,4 @@
-"""What is allowed in containers and yet hardly meant: variables and ports said twice, parts of bytes, annotations without effect."""
+"""What is allowed in containers, yet hardly meant: variables and ports said twice, parts of bytes, annotations without effect."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias

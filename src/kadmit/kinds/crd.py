@@ -120,7 +120,7 @@ class CustomKind:
         if self._parts.embedded is not None:
             errors += self._parts.embedded(new, Path(), metadata)
         errors += self._list_errors(new, old)
-        return errors + _rule_errors(rules, errors, new, old)
+        return errors + rule_errors(rules, errors, new, old)
 
     def validate_status(
         self, new: dict[str, Json], old: dict[str, Json], *, rules: ObjectRules | None = None
@@ -133,7 +133,7 @@ class CustomKind:
             errors += (dataclasses.replace(error, field=_in_status(error.field)) for error in found)
         errors += _scale_errors({key: self._scale[key] for key in self._scale if key != "specReplicasPath"}, new)
         errors += self._list_errors(new, old)
-        return errors + _rule_errors(rules, errors, new, old)
+        return errors + rule_errors(rules, errors, new, old)
 
     def _list_errors(self, new: dict[str, Json], old: dict[str, Json] | None) -> list[FieldError]:
         """Repeated items. Who had some before may keep them, and get more."""
@@ -173,7 +173,7 @@ def custom_kinds(definition: Mapping[str, Json]) -> dict[str, CustomKind]:
     }
 
 
-def _rule_errors(
+def rule_errors(
     rules: ObjectRules | None, errors: list[FieldError], new: dict[str, Json], old: dict[str, Json] | None
 ) -> list[FieldError]:
     if rules is None:

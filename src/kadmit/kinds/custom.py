@@ -36,7 +36,7 @@ def validate_update(kind: CustomKind, new: Object, old: Object, subresource: str
     wrong = list(_identity(kind, new))
     if wrong:
         return found + wrong
-    own = list(metadata._changes(after, before, metadata.AT))
+    own = list(metadata.changes(after, before, metadata.AT))
     if subresource == "status":
         own += kind.validate_status(new, old)
     else:
@@ -65,4 +65,4 @@ def _rules(kind: CustomKind, found: list[FieldError], new: Object, old: Object |
     compiled = _COMPILED[kind]
     if compiled is None:
         return []
-    return crd._rule_errors(compiled, found, new, old)
+    return crd.rule_errors(compiled, found, new, old)

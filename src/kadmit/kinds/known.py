@@ -4,6 +4,7 @@ Immutable: a new CustomResourceDefinition makes a new `Known` that shares everyt
 kadmit.policy.world, which this answers as far as kinds can.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -20,8 +21,6 @@ Json: TypeAlias = dict[str, Any]
 
 class Known:
     """Built-in kinds, and those of these CustomResourceDefinitions."""
-
-    __slots__ = ("_equivalents", "catalog", "custom")
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
         listed = list(definitions)
@@ -40,9 +39,10 @@ class Known:
     def kind(self, kind: GroupVersionKind) -> Resource | None:
         return self.catalog.kind(*kind)
 
-    def serves_custom(self, group: str, version: str) -> bool:
-        """Whether a group's version has custom kinds."""
-        return any(kind[:2] == (group, version) for kind in self.custom)
+    @functools.cached_property
+    def groups(self) -> frozenset[str]:
+        """API groups, served or not."""
+        return frozenset(resource.group for resource in self.catalog)
 
     def is_custom(self, kind: GroupVersionKind) -> bool:
         return kind in self.custom

@@ -241,10 +241,10 @@ def kept_on_update(new: Meta, old: Meta, *, namespaced: bool) -> dict[str, Any]:
 
 def validate_update(new: Meta, old: Meta, *, namespaced: bool, at: Path = AT) -> list[FieldError]:
     """What every kind alike has against an update; the kind's own rules come after it."""
-    return [*validate(new, namespaced=namespaced, at=at), *_changes(new, old, at)]
+    return [*validate(new, namespaced=namespaced, at=at), *changes(new, old, at)]
 
 
-def _changes(new: Meta, old: Meta, at: Path) -> Iterator[FieldError]:
+def changes(new: Meta, old: Meta, at: Path) -> Iterator[FieldError]:
     if old.get("deletionTimestamp") is not None:
         yield from _no_new_finalizers(new.get("finalizers") or (), old.get("finalizers") or (), at.child("finalizers"))
     if not new.get("resourceVersion"):

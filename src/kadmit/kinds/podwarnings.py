@@ -1,6 +1,6 @@
 """What Kubernetes warns of in pods, and in all that makes pods: what is deprecated, without effect, or hardly meant.
 
-Warnings refuse nothing. A pod is warned of when it is created, a workload also when it is changed, but not when only its status is.
+Warnings refuse nothing. A pod is warned of when it is created, a workload also when it is changed, unless only its status is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from kadmit.api.fields import Path
 from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupVersionKind
-from kadmit.cel.library import ip as ips
 from kadmit.cel.library import names
 from kadmit.kinds import containerwarnings, pathoverlaps
 from kadmit.kinds.containerwarnings import SECCOMP_WORDS, fraction
@@ -127,12 +126,13 @@ def _pod(pod: Object, at: Path) -> Iterator[str]:
         yield f"{at.child('metadata', 'annotations').key(_SECCOMP)}: {SECCOMP_WORDS}"
     yield from containerwarnings.warnings(spec, annotations, at)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        yield f"{inside.child('terminationGracePeriodSeconds')}: must be >= 0; negative values are invalid and will be treated as 1"
+        words = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{inside.child('terminationGracePeriodSeconds')}: {words}"
     yield from _affinities(_at(spec, ("affinity",)), inside.child("affinity"))
     for i, server in enumerate(_at(spec, ("dnsConfig",)).get("nameservers") or ()):
-        yield from _address(server, inside.child("dnsConfig", "nameservers").index(i))
+        yield from addresses.warnings(server, inside.child("dnsConfig", "nameservers").index(i))
     for i, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from _address(alias.get("ip") or "", inside.child("hostAliases").index(i).child("ip"))
+        yield from addresses.warnings(alias.get("ip") or "", inside.child("hostAliases").index(i).child("ip"))
 
 
 _SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
@@ -155,7 +155,7 @@ def _repeated(items: Any, field: str, at: Path) -> Iterator[str]:
 
 # ---------------------------------------------------------------- places
 
-_OLD_LABELS: Mapping[str, str] = {
+OLD_LABELS: Mapping[str, str] = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
     "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
@@ -172,21 +172,21 @@ _NO_SELECTOR = "a null labelSelector results in matching no pod"
 
 def _node_labels(spec: Object, at: Path) -> Iterator[str]:
     for key in sorted(spec.get("nodeSelector") or {}):
-        if key in _OLD_LABELS:
-            yield f"{at.child('nodeSelector').key(key)}: {_OLD_LABELS[key]}"
+        if key in OLD_LABELS:
+            yield f"{at.child('nodeSelector').key(key)}: {OLD_LABELS[key]}"
     affinity, inside = _at(spec, ("affinity", "nodeAffinity")), at.child("affinity", "nodeAffinity")
-    for i, term in enumerate(_at(affinity, (_REQUIRED,)).get("nodeSelectorTerms") or ()):
-        yield from _term(term, inside.child(_REQUIRED, "nodeSelectorTerms").index(i), values=False)
+    for i, required in enumerate(_at(affinity, (_REQUIRED,)).get("nodeSelectorTerms") or ()):
+        yield from term(required, inside.child(_REQUIRED, "nodeSelectorTerms").index(i), values=False)
     for i, weighted in enumerate(affinity.get(_PREFERRED) or ()):
-        yield from _term(weighted.get("preference") or {}, inside.child(_PREFERRED).index(i).child("preference"), values=True)
+        yield from term(weighted.get("preference") or {}, inside.child(_PREFERRED).index(i).child("preference"), values=True)
 
 
-def _term(term: Object, at: Path, *, values: bool) -> Iterator[str]:
-    """NB: bad values are refused where a node is required, and only warned of where it is preferred."""
-    for i, expression in enumerate(term.get("matchExpressions") or ()):
+def term(wanted: Object, at: Path, *, values: bool) -> Iterator[str]:
+    """A term of a node selector. NB: bad values are refused where it is required, and only warned of where it is preferred."""
+    for i, expression in enumerate(wanted.get("matchExpressions") or ()):
         key, place = expression.get("key") or "", at.child("matchExpressions").index(i)
-        if key in _OLD_LABELS:
-            yield f"{place.child('key')}: {key} is {_OLD_LABELS[key]}"
+        if key in OLD_LABELS:
+            yield f"{place.child('key')}: {key} is {OLD_LABELS[key]}"
         for j, value in enumerate((expression.get("values") or ()) if values else ()):
             for problem in names.label_value(value):
                 yield f"{place.child('values').index(j)}: {value} is invalid, {problem}"
@@ -195,8 +195,8 @@ def _term(term: Object, at: Path, *, values: bool) -> Iterator[str]:
 def _spread(constraints: Any, at: Path) -> Iterator[str]:
     for i, constraint in enumerate(constraints):
         key = constraint.get("topologyKey") or ""
-        if key in _OLD_LABELS:
-            yield f"{at.index(i).child('topologyKey')}: {key} is {_OLD_LABELS[key]}"
+        if key in OLD_LABELS:
+            yield f"{at.index(i).child('topologyKey')}: {key} is {OLD_LABELS[key]}"
         if constraint.get("labelSelector") is None:
             yield f"{at.index(i).child('labelSelector')}: {_NO_SELECTOR}"
 
@@ -210,17 +210,6 @@ def _affinities(affinity: Object, at: Path) -> Iterator[str]:
         for i, weighted in enumerate(terms.get(_PREFERRED) or ()):
             if _at(weighted, ("podAffinityTerm",)).get("labelSelector") is None:
                 yield f"{at.child(field, _PREFERRED).index(i).child('podAffinityTerm', 'labelSelector')}: {_NO_SELECTOR}"
-
-
-def _address(text: str, at: Path) -> Iterator[str]:
-    loose = addresses.parse(text)
-    if loose is None:
-        return
-    strict, _, _ = ips.parse_addr(text)
-    if strict is None or ips.is_ipv4_mapped(strict):
-        yield f"{at}: non-standard IP address {quoted(text)} is invalid: use {quoted(str(loose))}"
-    elif strict.width == 128 and str(strict) != text:
-        yield f"{at}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(strict))})"
 
 
 # ---------------------------------------------------------------- volumes

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kadmit.api import errors
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.known import Known
 
@@ -21,6 +22,8 @@ def scale_of(resource: Resource, value: Json, known: Known) -> Json:
     }
     spec_path, status_path, selector_path = _paths(resource, known)
     replicas = _at(value, spec_path)
+    if replicas is None and resource.custom:
+        raise errors.internal(f'the spec replicas field ".{".".join(spec_path)}" does not exist')
     if replicas:
         made["spec"]["replicas"] = replicas
     made["status"]["replicas"] = _at(value, status_path) or 0

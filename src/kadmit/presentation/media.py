@@ -2,7 +2,8 @@
 
 Kubernetes asks twice. The router of the built-in kinds compares names only: it knows no parameters and no `application/*`.
 Whoever passes it meets the negotiation proper, with qualities, wildcards and conversions (`as=Table`). Custom kinds and /apis
-have no such router. Protobuf is not spoken here: a clause that asks for it is passed over, as Kubernetes does for custom kinds.
+have no such router. Answers are never protobuf: a clause that asks for it is passed over, as Kubernetes does for custom kinds.
+Bodies may be, since Go's typed clients send it without asking.
 
 NB: an error is negotiated too. Where that fails, it is JSON for people to read.
 """
@@ -239,10 +240,10 @@ _MEDIA_TYPE = re.compile(rf"\s*({_WORD}(?:/{_WORD})?)\s*(?:;|\Z)")
 _PARAMETER = re.compile(rf"\s*({_WORD})\s*=\s*(?:{_WORD}|\"(?:[^\"\\]|\\.)*\")\s*(?:;|\Z)")
 
 
-def body_type(content_type: str) -> str:
-    """JSON or YAML; nothing means JSON. Raises ApiError (415)."""
+def body_type(content_type: str, *, custom: bool = False) -> str:
+    """JSON, YAML or, but for custom kinds, protobuf; nothing means JSON. Raises ApiError (415)."""
     found = _media_type(content_type) if content_type else JSON
-    if found not in (JSON, YAML):
+    if found not in ((JSON, YAML) if custom else SUPPORTED):
         raise errors.unsupported_media_type(SUPPORTED)
     return found
 

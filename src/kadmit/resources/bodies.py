@@ -25,7 +25,7 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
         try:
             document = yaml.load(body)
         except yaml.YamlError as e:
-            raise _unrecognized(target, str(e), body) from None
+            raise unrecognized(target, str(e), body) from None
         repeated = document.repeated
         data = marshal(document.value).encode() if document.value is not None else b"null"
     kind = _kind_of(target, data, body)
@@ -34,10 +34,10 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
     try:
         decoded = context.known.decode(target.kind, data if data.strip() != b"null" else b"{}")
     except DecodeError as e:
-        raise _cannot_be_handled(kind, target, str(e)) from None
+        raise cannot_be_handled(kind, target, str(e)) from None
     problems = [*repeated, *decoded.problems]
     if problems and context.options.field_validation == STRICT:
-        raise _cannot_be_handled(kind, target, f"strict decoding error: {', '.join(problems)}")
+        raise cannot_be_handled(kind, target, f"strict decoding error: {', '.join(problems)}")
     if context.options.field_validation != IGNORE:
         for problem in problems:
             context.record.warn(problem)
@@ -50,9 +50,9 @@ def _kind_of(target: Target, data: bytes, body: bytes) -> GroupVersionKind:
     try:
         group, version, kind = decoding.kind_of(fulltext.loads(data))
     except SyntaxFault as e:
-        raise _unrecognized(target, f"couldn't get version/kind; json parse error: {e}", body) from None
+        raise unrecognized(target, f"couldn't get version/kind; json parse error: {e}", body) from None
     except DecodeError as e:
-        raise _unrecognized(target, str(e), body) from None
+        raise unrecognized(target, str(e), body) from None
     if not version:
         group, version = target.kind.group, target.kind.version
     return GroupVersionKind(group, version, kind or target.kind.kind)
@@ -66,10 +66,10 @@ def _check_kind(context: Context, target: Target, kind: GroupVersionKind) -> Non
     if not _is_registered(kind):
         shown = str(kind.group_version)
         text = f'no kind {quoted(kind.kind)} is registered for version {quoted(shown)} in scheme "{SCHEME}"'
-        raise _cannot_be_handled(kind, target, text)
+        raise cannot_be_handled(kind, target, text)
     if (kind.group, kind.kind) != (wanted.group, wanted.kind):
         text = f"converting ({kind.version}.{kind.kind}) to ({_package(wanted.group)}.{wanted.kind}): unknown conversion"
-        raise _cannot_be_handled(kind, target, text)
+        raise cannot_be_handled(kind, target, text)
     raise version_mismatch(target, kind)
 
 
@@ -113,17 +113,17 @@ def _custom_mismatch(target: Target, kind: GroupVersionKind) -> ApiError:
     wanted = target.kind
     if kind.kind == wanted.kind and kind.group == wanted.group:
         return version_mismatch(target, kind)
-    return _cannot_be_handled(
+    return cannot_be_handled(
         kind, target, f"no kind {quoted(kind.kind)} is registered for version {quoted(str(kind.group_version))}"
     )
 
 
-def _cannot_be_handled(kind: GroupVersionKind, target: Target, cause: str) -> ApiError:
+def cannot_be_handled(kind: GroupVersionKind, target: Target, cause: str) -> ApiError:
     text = f"{kind.kind} in version {quoted(kind.version)} cannot be handled as a {target.kind.kind}: {cause}"
     return errors.bad_request(text)
 
 
-def _unrecognized(target: Target, cause: str, body: bytes) -> ApiError:
+def unrecognized(target: Target, cause: str, body: bytes) -> ApiError:
     return errors.bad_request(
         f"the object provided is unrecognized (must be of type {target.kind.kind}): {cause} ({_summary(body)})"
     )

@@ -50,9 +50,9 @@ def owners_once(context: Context, value: Json, *, mutated: bool = False) -> Json
     if not repeated:
         return value
     when = " after mutating admission happens" if mutated else ""
-    advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests"
-    told = f".metadata.ownerReferences contains duplicate entries{when}; {advice}; duplicate UID(s) observed: {', '.join(repeated)}"
-    context.record.warn(told)
+    advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24"
+    found = f"please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    context.record.warn(f".metadata.ownerReferences contains duplicate entries{when}; {advice}; {found}")
     return {**value, "metadata": made}
 
 

@@ -45,6 +45,8 @@ def delete(context: Context, target: Target, live: Json, options: DeleteOptions,
     """Delete an object, or mark it. `name`: what admission is told (a collection delete tells none). Raises ApiError."""
     lifecycle.check_delete(target)
     _check_preconditions(target, live, options)
+    if _orphans_by_default(target, options):
+        context.record.warn(_ORPHANS)
     raw = context.options.raw
     if _is_namespace(target):  # NB: so that nothing but this very namespace goes
         raw = {**raw, "preconditions": {"uid": metadata_of(live).get("uid"), **(raw.get("preconditions") or {})}}
@@ -120,9 +122,19 @@ def _is_namespace(target: Target) -> bool:
     return target.resource.gvr == ("", "v1", "namespaces")
 
 
+_ORPHANS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
+    "or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+def _orphans_by_default(target: Target, options: DeleteOptions) -> bool:
+    return not options.propagation and options.orphan is None and target.resource.gvr == ("batch", "v1", "jobs")
+
+
 def _finalizers(target: Target, live: Json, options: DeleteOptions) -> list[str]:
     """The finalizers that a deletion leaves: foreground and orphan are the client's to choose."""
-    if not options.propagation and options.orphan is None and target.resource.gvr == ("batch", "v1", "jobs"):
+    if _orphans_by_default(target, options):
         found = list(metadata_of(live).get("finalizers") or ())
         return found if "orphan" in found or "foregroundDeletion" in found else [*found, "orphan"]
     kept = [f for f in metadata_of(live).get("finalizers") or () if f not in ("orphan", "foregroundDeletion")]

@@ -27,6 +27,7 @@ CRDS: Place = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Place = ("", "namespaces")
 SERVICES: Place = ("", "services")
 REGISTRATION = registration.GROUP
+_SAME: dict[Place, Place] = {("events.k8s.io", "events"): ("", "events")}
 RBAC = rbac.GROUP
 
 
@@ -153,14 +154,14 @@ class StateWorld:
 
     def param(self, kind: GroupVersionKind, namespace: str, name: str) -> Json | None:
         resource = self._known.kind(kind)
-        found = self._state.get(_place(resource), namespace if resource.namespaced else "", name) if resource else None
+        found = self._state.get(place_of(resource), namespace if resource.namespaced else "", name) if resource else None
         return None if found is None else self.convert(found, kind)
 
     def params(self, kind: GroupVersionKind, namespace: str, selector: Selector) -> Sequence[Json]:
         resource = self._known.kind(kind)
         if resource is None:
             return ()
-        found = self._state.all(_place(resource), namespace if resource.namespaced else None)
+        found = self._state.all(place_of(resource), namespace if resource.namespaced else None)
         return [self.convert(o, kind) for o in found if selector.matches(labels_of(o) or {})]
 
     def resource(self, kind: GroupVersionKind) -> str | None:
@@ -176,5 +177,6 @@ class StateWorld:
         return self._state.all(SERVICES)
 
 
-def _place(resource: Resource) -> Place:
-    return resource.group, resource.plural
+def place_of(resource: Resource) -> Place:
+    """Where objects of a resource are kept. NB: Events of both groups are the same objects."""
+    return _SAME.get((resource.group, resource.plural)) or (resource.group, resource.plural)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kadmit.api import errors, fields, registration
+from kadmit.access import escalation
+from kadmit.access.rbac import GROUP as RBAC_GROUP
+from kadmit.access.rbac import Rbac
+from kadmit.api import errors, registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
-from kadmit.kinds import allocation, metadata, podwarnings, rules, strategy
+from kadmit.kinds import allocation, custom, metadata, rules, strategy
 from kadmit.kinds.catalog import Resource
-from kadmit.kinds.crd import CustomKind
+from kadmit.kinds.rules import warnings as rule_warnings
 from kadmit.kinds.rules.context import Context as RuleContext
 from kadmit.matching.attributes import Json
 from kadmit.resources.context import Context, Target, metadata_of
@@ -17,6 +20,7 @@ from kadmit.validation import authorization, validate_status_update
 from kadmit.validation import validate_create as validate_registration
 from kadmit.validation import validate_update as validate_registration_update
 from kadmit.validation import warnings as registration_warnings
+from kadmit.validation.clients import validate_client
 
 
 def resource_version_set() -> ApiError:
@@ -67,6 +71,21 @@ def _custom(target: Target) -> Resource | None:
     return target.resource if target.resource.custom else None
 
 
+# Kinds whose defaults look at what preparation wrote or took away; kube-apiserver applies them again when it reads what it wrote.
+_DEFAULTED_AGAIN = frozenset({("batch", "Job"), ("", "PersistentVolumeClaim"), ("", "PersistentVolume"), ("", "Secret")})
+
+
+def stored(context: Context, target: Target, prepared: Json) -> Json:
+    """An object as it is read after it was written."""
+    if (target.kind.group, target.kind.kind) not in _DEFAULTED_AGAIN:
+        return prepared
+    if target.kind.kind == "Secret":
+        data = prepared.get("data") or {}
+        empty = {key: "" for key, value in data.items() if value is None}
+        return {**prepared, "data": {**data, **empty}} if empty else prepared
+    return context.known.normalise(target.kind, prepared).object
+
+
 def allocated(context: Context, target: Target, new: Json, old: Json | None) -> Json:
     """A Service with its addresses and ports. Raises ApiError."""
     if target.resource.gvr != ("", "v1", "services") or context.pool is None or target.subresource:
@@ -86,13 +105,14 @@ def validate_create(context: Context, target: Target, new: Json) -> None:
         _refuse(target, new, found)
         _warn(context, registration_warnings(new))
         return
-    custom = context.known.custom.get(target.kind)
-    if custom is not None:
-        _refuse(target, new, _kind_errors(target, new) or _new_custom_errors(target, custom, new))
+    definition = context.known.custom.get(target.kind)
+    if definition is not None:
+        _refuse(target, new, custom.validate_create(definition, new))
         _warn(context, metadata.finalizer_warnings(metadata_of(new)))
         return
-    _refuse(target, new, rules.validate_create(target.kind, new, RuleContext()))
-    _warn(context, podwarnings.warnings(target.kind, new))
+    _refuse(target, new, rules.validate_create(target.kind, new, RuleContext(check_client=validate_client)))
+    _refuse_escalation(context, target, new, None)
+    _warn(context, rule_warnings.of(target.kind, new))
 
 
 def validate_update(context: Context, target: Target, new: Json, old: Json) -> None:
@@ -105,37 +125,26 @@ def validate_update(context: Context, target: Target, new: Json, old: Json) -> N
         _refuse(target, new, found)
         _warn(context, registration_warnings(new))
         return
-    custom = context.known.custom.get(target.kind)
-    if custom is not None:
-        found = metadata.validate_update(metadata_of(new), metadata_of(old), namespaced=target.resource.namespaced)
-        changed = _kind_errors(target, new) or _custom_errors(custom, new, old, subresource=target.subresource)
-        _refuse(target, new, [*found, *changed])
+    definition = context.known.custom.get(target.kind)
+    if definition is not None:
+        _refuse(target, new, custom.validate_update(definition, new, old, target.subresource))
         _warn(context, metadata.finalizer_warnings(metadata_of(new), metadata_of(old)))
         return
-    _refuse(target, new, rules.validate_update(target.kind, new, old, RuleContext(subresource=target.subresource)))
-    if not target.subresource:
-        _warn(context, podwarnings.warnings(target.kind, new, old))
+    asked = RuleContext(subresource=target.subresource, check_client=validate_client)
+    _refuse(target, new, rules.validate_update(target.kind, new, old, asked))
+    _refuse_escalation(context, target, new, old)
+    _warn(context, rule_warnings.of(target.kind, new, old, target.subresource))
 
 
-def _kind_errors(target: Target, new: Json) -> list[FieldError]:
-    """Somebody may have made another kind of a custom object on its way here."""
-    wanted = {"kind": target.kind.kind, "apiVersion": str(target.kind.group_version)}
-    return [
-        fields.invalid(fields.path(field), new.get(field) or "", f"must be {text}")
-        for field, text in wanted.items()
-        if new.get(field) != text
-    ]
-
-
-def _new_custom_errors(target: Target, custom: CustomKind, new: Json) -> list[FieldError]:
-    rule, namespaced = metadata.dns_subdomain, target.resource.namespaced
-    return [*metadata.validate(metadata_of(new), namespaced=namespaced, name_rule=rule), *_custom_errors(custom, new)]
-
-
-def _custom_errors(custom: CustomKind, new: Json, old: Json | None = None, *, subresource: str = "") -> list[FieldError]:
-    if subresource == "status" and old is not None:
-        return custom.validate_status(new, old)
-    return custom.validate(new, old)
+def _refuse_escalation(context: Context, target: Target, new: Json, old: Json | None) -> None:
+    """Nobody may give what they do not have. Raises ApiError."""
+    who = context.world.authorizer
+    if target.resource.group != RBAC_GROUP or not isinstance(who, Rbac):
+        return
+    name = target.name or metadata_of(new).get("name") or ""
+    refused = escalation.refusal(who, context.user, new, old=old, name=name, namespace=target.namespace)
+    if refused is not None:
+        raise refused
 
 
 def _unauthorized(context: Context, new: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:

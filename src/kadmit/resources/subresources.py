@@ -15,16 +15,17 @@ from kadmit.kinds import scaling
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import CREATE, Attributes, Json
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
-from kadmit.resources.state import State
+from kadmit.resources.state import State, place_of
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What an action answers, and what it writes (a verbs.Put, or None)."""
+    """What an action answers, and what it does: writes (a verbs.Put), or deletes."""
 
     object: Json
     code: int = 201
     put: Any = None
+    evicted: Json | None = None  # the deleteOptions of an eviction, which is a deletion
 
 
 def view(target: Target, live: Json, known: Known) -> Json:
@@ -41,7 +42,7 @@ def shown(target: Target, value: Json, known: Known) -> Json:
 
 def act(context: Context, state: State, target: Target, new: Json) -> Generator[Sequence[Any], Any, Acted]:
     """POST to a subresource. Raises ApiError."""
-    live = state.get((target.resource.group, target.resource.plural), target.namespace, target.name)
+    live = state.get(place_of(target.resource), target.namespace, target.name)
     attributes = Attributes(
         kind=target.kind,
         resource=target.gvr,
@@ -60,15 +61,24 @@ def act(context: Context, state: State, target: Target, new: Json) -> Generator[
     yield from chain.validate(context.snapshot, after, context.world, context.record)
     from kadmit.resources.verbs import Put
 
-    place, name = (target.resource.group, target.resource.plural), (target.namespace, target.name)
+    place, name = place_of(target.resource), (target.namespace, target.name)
     expected = metadata_of(live).get("resourceVersion")
     if target.subresource == "binding":
         node = ((after.object or {}).get("target") or {}).get("name") or ""
-        bound = {**live, "spec": {**(live.get("spec") or {}), "nodeName": node}}
+        bound = _bound(live, node, context.given.now)
         return Acted(_success(), 201, Put(place, name, bound, expected))
     if target.subresource == "eviction":
-        return Acted(_success(), 201, Put(place, name, None, expected))
+        return Acted(_success(), 201, evicted=(after.object or {}).get("deleteOptions") or {})
     raise not_here(target)
+
+
+def _bound(pod: Json, node: str, now: str) -> Json:
+    """A Pod that has its node."""
+    status = pod.get("status") or {}
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    others = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
+    made = {**pod, "spec": {**(pod.get("spec") or {}), "nodeName": node}}
+    return {**made, "status": {**status, "conditions": [*others, scheduled]}}
 
 
 def _success() -> Json:

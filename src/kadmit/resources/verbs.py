@@ -5,6 +5,7 @@ the revision of the write, or by throwing `Exists` or `Stale` into the generator
 memory. So the same verb runs in a test, in a command, and in a server.
 """
 
+import contextlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -14,10 +15,10 @@ from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
 from kadmit.matching.attributes import Json
-from kadmit.resources import bodies, checks, deleting, lifecycle, patching, subresources, writing
+from kadmit.resources import bodies, checks, definitions, deleting, lifecycle, patching, subresources, writing
 from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
 from kadmit.resources.deleting import Deleted, DeleteOptions
-from kadmit.resources.state import Name, Place, State
+from kadmit.resources.state import Name, Place, State, place_of
 
 MAX_TRIES = 5
 
@@ -55,7 +56,7 @@ Verb: TypeAlias = Generator[Effect, Any, Answered]
 
 
 def _place(target: Target) -> Place:
-    return target.resource.group, target.resource.plural
+    return place_of(target.resource)
 
 
 def _name(target: Target, name: str) -> Name:
@@ -93,6 +94,11 @@ def _create_part(context: Context, state: State, target: Target, new: Json) -> V
     made = yield from subresources.act(context, state, target, new)
     if made.put is not None and not context.options.dry_run:
         yield made.put
+    if made.evicted is not None:
+        asked = DeleteOptions(grace_period=made.evicted.get("gracePeriodSeconds"))
+        pod = replace(target, subresource="")
+        quiet = replace(context, mutating=False, validating=False)  # NB: admission was asked about the eviction
+        yield from delete(quiet, state, pod, asked)
     return Answered(made.object, made.code)
 
 
@@ -108,7 +114,18 @@ def _store_new(context: Context, state: State, target: Target, written: Written)
     except Exists:
         found = state.get(_place(target), *_name(target, name))
         raise _exists(target, name, found or {}, written.object) from None
+    yield from _establish(context, target, written.object, revision)
     return Answered(with_metadata(written.object, resourceVersion=str(revision)), 201)
+
+
+def _establish(context: Context, target: Target, written: Json, revision: int) -> Generator[Effect, Any, None]:
+    """NB: a second write, as in a cluster, so that the answer to the first does not show it."""
+    if not definitions.is_definition(target) or metadata_of(written).get("deletionTimestamp"):
+        return
+    made = definitions.established(written, context.given.now)
+    if made is not written:
+        with contextlib.suppress(Stale):  # whoever was quicker has done it
+            yield Put(_place(target), _name(target, metadata_of(written)["name"]), made, str(revision))
 
 
 def _exists(target: Target, name: str, present: Json, new: Json) -> ApiError:
@@ -178,6 +195,8 @@ def _store(context: Context, state: State, target: Target, live: Json, written: 
         return Answered(subresources.shown(target, new, state.known))
     expected = metadata_of(live).get("resourceVersion")
     revision = yield Put(_place(target), _name(target, target.name), None if gone else new, expected)
+    if not gone:
+        yield from _establish(context, target, new, revision)
     return Answered(subresources.shown(target, with_metadata(new, resourceVersion=str(revision)), state.known))
 
 
@@ -194,6 +213,8 @@ def delete(context: Context, state: State, target: Target, options: DeleteOption
         expected = metadata_of(live).get("resourceVersion")
         if not deleted.gone and deleted.object == live:
             return Answered(live, deleted.code)
+        if deleted.gone and definitions.is_definition(target):
+            yield from _remove_instances(state, live)
         try:
             revision = yield from _remove(target, deleted, expected)
         except Stale:
@@ -201,6 +222,12 @@ def delete(context: Context, state: State, target: Target, options: DeleteOption
         final = deleted.object if deleted.gone else with_metadata(deleted.object, resourceVersion=str(revision))
         return Answered(deleting.answer(target, replace(deleted, object=final), live), deleted.code)
     raise writing.conflict(target)
+
+
+def _remove_instances(state: State, definition: Json) -> Generator[Effect, Any, None]:
+    for place, name, revision in definitions.instances(state, definition):
+        with contextlib.suppress(Stale):
+            yield Put(place, name, None, revision)
 
 
 def _remove(target: Target, deleted: Deleted, expected: str | None) -> Generator[Effect, Any, int]:

@@ -25,6 +25,7 @@ from kadmit.api import errors
 from kadmit.api.errors import ApiError, Status
 from kadmit.api.gojson import quoted
 from kadmit.cel.library.authorizer import Attributes, User
+from kadmit.kinds import protobuf
 from kadmit.presentation import encoding, media
 from kadmit.server import audit, requestlabels
 from kadmit.server.audit import Auditor, Trail
@@ -198,8 +199,9 @@ class Server:
             trail.request_patch(exchange.body)
             return
         try:
-            trail.request_object(orjson.loads(exchange.body))
-        except orjson.JSONDecodeError:
+            in_protobuf = exchange.body.startswith(protobuf.PREFIX)
+            trail.request_object(protobuf.read(exchange.body) if in_protobuf else orjson.loads(exchange.body))
+        except ValueError:
             return
 
     async def _answer(self, exchange: Exchange) -> Reply:

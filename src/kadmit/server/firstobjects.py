@@ -20,12 +20,30 @@ from kadmit.resources.context import Context, Options, Target
 from kadmit.server.handlers import Resources, given
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_CLUSTER_CRITICAL = "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
+PRIORITIES = (
+    {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "system-node-critical"},
+        "value": 2000001000,
+        "description": "Used for system critical pods that must not be moved from their current node.",
+    },
+    {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "system-cluster-critical"},
+        "value": 2000000000,
+        "description": _CLUSTER_CRITICAL,
+    },
+)
 _SERVER = User("system:apiserver", "", ("system:masters", AUTHENTICATED))
 
 
 async def create(resources: Resources, *, roles: bool) -> None:
     """NB: admission is not asked: a policy must not be able to keep a server from starting."""
     await _create_all(resources, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in NAMESPACES])
+    await _create_all(resources, PRIORITIES)
     if roles:
         await _create_all(resources, bootstrap.objects())
 

@@ -11,8 +11,8 @@ from kadmit.access.identity import Identities
 from kadmit.access.reviews import Rules
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
-from kadmit.api import registration
-from kadmit.api.errors import ApiError, Details, Status
+from kadmit.api import errors, registration
+from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.kinds.catalog import Resource
 from kadmit.matching.attributes import Json
@@ -22,6 +22,7 @@ from kadmit.presentation.runtimeconfig import RuntimeConfig
 from kadmit.resources import options as write_options
 from kadmit.resources import subresources, verbs
 from kadmit.resources.context import Context, Given, Options, Target, metadata_of
+from kadmit.resources.state import place_of
 from kadmit.resources.verbs import Answered, Put, Verb
 from kadmit.server import connecting, reading, reviewing, shapes, watching
 from kadmit.server.cache import Cache
@@ -52,15 +53,6 @@ class Plugins:
             mutating=bool(names & {"MutatingAdmissionPolicy", "MutatingAdmissionWebhook"}),
             validating=bool(names & {"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}),
         )
-
-
-def not_found_path() -> ApiError:
-    """A path that leads nowhere."""
-    return ApiError(Status(404, "NotFound", "the server could not find the requested resource", Details()))
-
-
-def not_allowed() -> ApiError:
-    return ApiError(Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", Details()))
 
 
 class Resources:
@@ -95,11 +87,8 @@ class Resources:
             return None
         return found
 
-    def _has_version(self, info: RequestInfo) -> bool:
-        known = self.cache.state.known
-        if not known.catalog.serves(info.group, info.version):
-            return False
-        return known.serves_custom(info.group, info.version) or self.serves.serves(info.group, info.version)
+    def _has_group(self, group: str) -> bool:
+        return group in self.cache.state.known.groups
 
     def knows(self, info: RequestInfo) -> bool:
         return self._served(info) is not None
@@ -107,16 +96,16 @@ class Resources:
     def resource(self, info: RequestInfo) -> Resource:
         found = self._served(info)
         if found is None:
-            raise not_found_path()
+            raise errors.not_found_path()
         return found
 
     def target(self, exchange: Exchange) -> Target:
         info = exchange.info
         resource = self.resource(info)
         if info.subresource and resource.subresource(info.subresource) is None and info.subresource not in connecting.KNOWN:
-            raise not_found_path()
+            raise errors.not_found_path()
         if info.namespace and not resource.namespaced and resource.gvr != ("", "v1", "namespaces"):
-            raise not_found_path()
+            raise errors.not_found_path()
         namespace = info.namespace if resource.namespaced else ""
         # NB: a list's name comes from its field selector, not from its path
         name = "" if info.verb in ("list", "watch", "deletecollection") else info.name
@@ -124,7 +113,7 @@ class Resources:
 
     async def handle(self, exchange: Exchange) -> Reply:
         """Raises ApiError."""
-        if not self._has_version(exchange.info):
+        if not self._has_group(exchange.info.group):
             return no_page()
         target = self.target(exchange)
         _warn_of_old_version(exchange, target)
@@ -132,9 +121,9 @@ class Resources:
             return await connecting.connect(self, exchange, target)
         handler = _HANDLERS.get((exchange.method, bool(target.name)))
         if exchange.method == "POST" and target.name and not target.subresource:
-            raise not_allowed()
+            raise errors.method_not_allowed()
         if handler is None or (target.resource.namespaced and not target.namespace and exchange.method != "GET"):
-            raise not_allowed()
+            raise errors.method_not_allowed()
         _check_verb(exchange, target)
         if self.cache.shared:
             await self.cache.settled(wait=True)
@@ -178,7 +167,7 @@ class Resources:
 
     async def create(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
-        is_yaml = media.body_type(exchange.content_type) == media.YAML
+        is_yaml = reading.is_yaml(exchange, target)
         options = write_options.read("CreateOptions", exchange.query, user_agent=exchange.user_agent)
         context = self.context(exchange, options)
         if reviewing.is_review(target):
@@ -191,7 +180,7 @@ class Resources:
     async def update(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
         options = write_options.read("UpdateOptions", exchange.query, user_agent=exchange.user_agent)
-        is_yaml = media.body_type(exchange.content_type) == media.YAML
+        is_yaml = reading.is_yaml(exchange, target)
         verb = verbs.update(self.context(exchange, options), self.cache.state, target, exchange.body, is_yaml=is_yaml)
         return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
 
@@ -204,14 +193,14 @@ class Resources:
 
     async def delete(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
-        options, delete_options = reading.delete_options(exchange)
+        options, delete_options = reading.delete_options(exchange, target)
         verb = verbs.delete(self.context(exchange, options), self.cache.state, target, delete_options)
         return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
 
     async def delete_collection(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
         listed = listing.parse(exchange.query, self.fields_of(target))
-        options, delete_options = reading.delete_options(exchange)
+        options, delete_options = reading.delete_options(exchange, target)
         chosen = [o for o in self.objects(target) if listed.selection.matches(o)]
         for value in chosen:
             one = Target(target.resource, metadata_of(value).get("namespace") or "", metadata_of(value)["name"])
@@ -235,7 +224,7 @@ class Resources:
         """All objects of a list, in the version of its URL."""
         state = self.cache.state
         kind = GroupVersionKind(*target.resource.gvk)
-        place = (target.resource.group, target.resource.plural)
+        place = place_of(target.resource)
         return [state.known.convert(o, kind) for o in state.all(place, target.namespace or None)]
 
     async def get(self, exchange: Exchange, target: Target) -> Reply:
@@ -285,7 +274,7 @@ def _check_verb(exchange: Exchange, target: Target) -> None:
     sub = target.resource.subresource(target.subresource) if target.subresource else None
     offered: Sequence[str] = sub.verbs if sub is not None else target.resource.verbs
     if wanted not in offered and not (wanted == "list" and exchange.info.verb == "watch"):
-        raise not_allowed()
+        raise errors.method_not_allowed()
 
 
 def _warn_of_old_version(exchange: Exchange, target: Target) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kadmit.api import errors
 from kadmit.kinds.catalog import Catalog
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
@@ -98,12 +99,18 @@ class Plain:
 
     def _discovery(self, exchange: Exchange, path: str) -> Reply:
         discovery = self.discovery
+        parts = path.strip("/").split("/")
+        is_known = parts[0] == "api" or (parts[0] == "apis" and (len(parts) < 2 or parts[1] in self._known().groups))
         if exchange.method not in ("GET", "HEAD"):
+            if is_known:
+                raise errors.method_not_allowed()
             return no_page()
         if path in ("/api", "/apis") and media.wants_aggregated_discovery(exchange.accept):
             return self._aggregated(exchange, discovery.aggregated_core if path == "/api" else discovery.aggregated)
         value = self._document(discovery, path)
         if value is None:
+            if is_known:
+                raise errors.not_found_path()
             return no_page()
         return self._json(exchange, value)
 
@@ -143,7 +150,7 @@ class Plain:
         name = path.removeprefix("/openapi/v3/")
         wanted = documents.hash(name)
         if wanted is None:
-            return no_page()
+            raise errors.not_found_path()
         asked = exchange.asked("hash")
         if asked and asked != wanted:
             return Reply(301, b"", "text/plain; charset=utf-8", {"Location": f"/openapi/v3/{name}?hash={wanted}"})

@@ -12,8 +12,10 @@ from kadmit.matching.attributes import Json
 from kadmit.presentation import continuation, media
 from kadmit.presentation.listing import ListOptions
 from kadmit.resources import options as write_options
+from kadmit.resources import protobufbodies
 from kadmit.resources.context import Options, Target, metadata_of, with_metadata
 from kadmit.resources.deleting import DeleteOptions
+from kadmit.resources.state import place_of
 from kadmit.server import shapes
 from kadmit.server.cache import key_of
 from kadmit.server.exchange import Exchange
@@ -35,18 +37,26 @@ def check_get(resources: "Resources", exchange: Exchange) -> None:
         raise continuation.too_large(wanted, current)
 
 
-def delete_options(exchange: Exchange) -> tuple[Options, DeleteOptions]:
+def is_yaml(exchange: Exchange, target: Target) -> bool:
+    """Whether the body is YAML; one in protobuf is made JSON. Raises ApiError."""
+    found = media.body_type(exchange.content_type, custom=target.resource.custom)
+    if found == media.PROTOBUF:
+        exchange.body = protobufbodies.as_json(target, exchange.body)
+    return found == media.YAML
+
+
+def delete_options(exchange: Exchange, target: Target) -> tuple[Options, DeleteOptions]:
     """From the body if there is one, else from the query. Raises ApiError."""
     body: Json | None = None
     if exchange.body.strip():
-        body = _read_body(exchange)
+        body = _read_body(exchange, target)
     return write_options.read_delete(exchange.query, body, user_agent=exchange.user_agent)
 
 
-def _read_body(exchange: Exchange) -> Json:
-    is_yaml = media.body_type(exchange.content_type) == media.YAML
+def _read_body(exchange: Exchange, target: Target) -> Json:
+    in_yaml = is_yaml(exchange, target)
     try:
-        value: Any = yaml.load(exchange.body).value if is_yaml else fulltext.loads(exchange.body)
+        value: Any = yaml.load(exchange.body).value if in_yaml else fulltext.loads(exchange.body)
     except SyntaxFault as e:
         raise errors.bad_request(f"couldn't get version/kind; json parse error: {e}") from None
     except ValueError as e:
@@ -68,7 +78,7 @@ async def listed(resources: "Resources", target: Target, options: ListOptions) -
     shown_at = moment.exact or revision
     objects = resources.objects(target) if shown_at == revision else await _at(resources, target, shown_at, revision)
     found = [o for o in objects if options.selection.matches(o) and _key(target, o) >= moment.start]
-    if not options.limit or len(found) <= options.limit:
+    if options.limit <= 0 or len(found) <= options.limit:
         return shapes.list_of(target, found, shown_at)
     page = found[: options.limit]
     made = shapes.list_of(target, page, shown_at)
@@ -82,7 +92,7 @@ async def _at(resources: "Resources", target: Target, revision: int, current: in
     """Objects as they were at a revision. Raises ApiError (410 if nobody knows any more)."""
     if revision > current:
         raise continuation.too_large(revision, current, retry=0)
-    place = (target.resource.group, target.resource.plural)
+    place = place_of(target.resource)
     prefix = key_of(place, (target.namespace, "")) if target.namespace else key_of(place, ("x", "")).removesuffix("x/")
     try:
         page = await resources.cache.store.list(prefix, revision=revision)

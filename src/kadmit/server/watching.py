@@ -21,6 +21,7 @@ from kadmit.presentation.media import Representation
 from kadmit.presentation.selection import Selection
 from kadmit.presentation.tables import TableOptions
 from kadmit.resources.context import Target, metadata_of, with_metadata
+from kadmit.resources.state import place_of
 from kadmit.server import shapes
 from kadmit.server.cache import ADDED, DELETED, MODIFIED, Event
 from kadmit.server.exchange import Exchange
@@ -98,7 +99,7 @@ async def stream(
         after = revision
     elif after == 0:
         after = revision
-    source = cache.watch((target.resource.group, target.resource.plural), after)
+    source = cache.watch(place_of(target.resource), after)
     seconds = options.timeout_seconds or DEFAULT_SECONDS
     try:
         batches = _until(source, seconds, exchange)

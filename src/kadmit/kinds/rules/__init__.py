@@ -130,7 +130,7 @@ def validate_update(gvk: GroupVersionKind, new: Object, old: Object, context: Co
 
 
 def _metadata_only(new: Object, old: Object, context: Context) -> _Errors:
-    return metadata._changes(of(new), of(old), metadata.AT)
+    return metadata.changes(of(new), of(old), metadata.AT)
 
 
 def _is_namespaced(gvk: GroupVersionKind) -> bool:

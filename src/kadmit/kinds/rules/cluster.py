@@ -113,7 +113,7 @@ def create_lease(lease: Object) -> Iterator[FieldError]:
 
 
 def update_lease(new: Object, old: Object) -> Iterator[FieldError]:
-    yield from metadata._changes(meta.of(new), meta.of(old), metadata.AT)
+    yield from metadata.changes(meta.of(new), meta.of(old), metadata.AT)
     yield from _lease(new.get("spec") or {})
 
 
@@ -202,5 +202,5 @@ def create_runtime_class(value: Object) -> Iterator[FieldError]:
 
 
 def update_runtime_class(new: Object, old: Object) -> Iterator[FieldError]:
-    yield from metadata._changes(meta.of(new), meta.of(old), metadata.AT)
+    yield from metadata.changes(meta.of(new), meta.of(old), metadata.AT)
     yield from meta.immutable(new.get("handler") or "", old.get("handler") or "", fields.path("handler"))

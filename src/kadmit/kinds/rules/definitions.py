@@ -48,7 +48,7 @@ def create(value: Object, context: Context) -> Iterator[FieldError]:
 
 def update(new: Object, old: Object, context: Context) -> Iterator[FieldError]:
     after, before = new.get("spec") or {}, old.get("spec") or {}
-    yield from metadata._changes(meta.of(new), meta.of(old), metadata.AT)
+    yield from metadata.changes(meta.of(new), meta.of(old), metadata.AT)
     yield from _spec(_Inside.of(after), _Inside.of(before), context)
     called, was_called = after.get("names") or {}, before.get("names") or {}
     if is_established(old):
@@ -60,7 +60,7 @@ def update(new: Object, old: Object, context: Context) -> Iterator[FieldError]:
 
 
 def status(new: Object, old: Object) -> Iterator[FieldError]:
-    yield from metadata._changes(meta.of(new), meta.of(old), metadata.AT)
+    yield from metadata.changes(meta.of(new), meta.of(old), metadata.AT)
     yield from _names((new.get("status") or {}).get("acceptedNames") or {}, fields.path("status", "acceptedNames"))
 
 

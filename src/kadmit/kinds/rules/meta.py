@@ -27,7 +27,7 @@ def created(value: Object, name_rule: NameRule = metadata.dns_subdomain, *, name
 
 def updated(new: Object, old: Object) -> Iterator[FieldError]:
     """What a kind of its own has against a change of the metadata."""
-    yield from metadata._changes(of(new), of(old), AT)
+    yield from metadata.changes(of(new), of(old), AT)
     yield from finalizers(of(new))
 
 

@@ -131,9 +131,7 @@ def _volume(new: Object, old: Object | None) -> Iterator[str]:
         yield f"spec.persistentVolumeReclaimPolicy: {text}"
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms")
     for index, term in enumerate(terms or ()):
-        yield from podwarnings._term(
-            term, _SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").index(index), values=False
-        )
+        yield from podwarnings.term(term, _SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").index(index), values=False)
     for source, called, text in _OLD_VOLUMES:
         if spec.get(source) is not None:
             yield f"spec.{called}: {text}"
@@ -142,7 +140,7 @@ def _volume(new: Object, old: Object | None) -> Iterator[str]:
 def _storage_class(new: Object, old: Object | None) -> Iterator[str]:
     for index, topology in enumerate(new.get("allowedTopologies") or ()):
         for number, need in enumerate(topology.get("matchLabelExpressions") or ()):
-            text = podwarnings._OLD_LABELS.get(need.get("key") or "")
+            text = podwarnings.OLD_LABELS.get(need.get("key") or "")
             if text is not None:
                 place = fields.path("allowedTopologies").index(index).child("matchLabelExpressions").index(number)
                 yield f"{place.child('key')}: {text}"
@@ -150,7 +148,7 @@ def _storage_class(new: Object, old: Object | None) -> Iterator[str]:
 
 def _runtime_class(new: Object, old: Object | None) -> Iterator[str]:
     for key in sorted((new.get("scheduling") or {}).get("nodeSelector") or {}):
-        text = podwarnings._OLD_LABELS.get(key)
+        text = podwarnings.OLD_LABELS.get(key)
         if text is not None:
             yield f"scheduling.nodeSelector: {text}"
 
