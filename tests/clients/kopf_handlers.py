@@ -1,5 +1,8 @@
 """An operator as a user of kopf writes it: one handler that changes, one that refuses, on a TLS server of its own."""
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import kopf
@@ -10,12 +13,19 @@ WATCHED = {"watched": "yes"}
 
 @kopf.on.startup()
 def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
-    settings.admission.server = kopf.WebhookServer(addr="127.0.0.1", host="127.0.0.1")
+    folder = Path(os.environ["CERTIFICATES"])
+    settings.admission.server = kopf.WebhookServer(
+        addr="127.0.0.1",
+        host="127.0.0.1",
+        cafile=folder / "authority.crt",
+        certfile=folder / "hook.crt",
+        pkeyfile=folder / "hook.key",
+    )
     settings.admission.managed = CONFIGURATION
 
 
 @kopf.on.mutate("configmaps", labels=WATCHED)
-def mark(patch: kopf.Patch, userinfo: dict[str, Any], warnings: list[str], **_: Any) -> None:
+def mark(patch: kopf.Patch, userinfo: Mapping[str, Any], warnings: list[str], **_: Any) -> None:
     patch.metadata.annotations["made-by"] = userinfo["username"]
     warnings.append("marked by kopf")
 

@@ -9,6 +9,7 @@ import pytest
 from tests.clients import kopf_handlers
 from tests.clients.conftest import Running
 from tests.clients.kubectl import Json, Kubectl
+from tests.server import certificates
 
 SECONDS = 30.0
 KINDS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
@@ -24,7 +25,10 @@ def operator(server: Running, kubectl: Kubectl, tmp_path: Path) -> Iterator[Path
     """A running operator whose webhooks the server knows; its log."""
     log = tmp_path / "kopf.log"
     command = [sys.executable, "-m", "kopf", "run", "--standalone", f"--namespace={kubectl.namespace}", kopf_handlers.__file__]
-    environment = {"KUBECONFIG": str(server.kubeconfig), "HOME": str(tmp_path)}
+    authority = certificates.authority()
+    authority.pair.write(tmp_path, "authority")
+    authority.sign().write(tmp_path, "hook")
+    environment = {"KUBECONFIG": str(server.kubeconfig), "HOME": str(tmp_path), "CERTIFICATES": str(tmp_path)}
     with log.open("wb") as out, subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process:
         try:
             for kind in KINDS:

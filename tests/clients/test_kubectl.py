@@ -77,6 +77,17 @@ def test_diff_shows_what_an_apply_would_change(kubectl: Kubectl) -> None:
     assert told == ['-  x: "1"', '+  x: "2"']
 
 
+def test_a_list_of_many_kinds_is_applied_and_checked_by_kubectl(kubectl: Kubectl) -> None:
+    """NB: kubectl checks the items of a list itself, against /openapi/v2 in protobuf."""
+    many = {"apiVersion": "v1", "kind": "List", "items": [configmap("a", x="1"), deployment("web")]}
+    assert kubectl("apply", "-f", "-", given=many) == "configmap/a created\ndeployment.apps/web created\n"
+    many["items"][1]["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+    refused = kubectl.fails("apply", "-f", "-", given=many)
+    assert (
+        'ValidationError(Deployment.spec.template.spec.containers[0]): unknown field "imagee" in io.k8s.api.core.v1.C' in refused
+    )
+
+
 def test_an_unknown_field_is_refused_by_its_path(kubectl: Kubectl) -> None:
     wrong = deployment("web")
     wrong["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
@@ -157,6 +168,12 @@ def test_explain_names_fields_and_types(kubectl: Kubectl) -> None:
     assert told.startswith("GROUP:      apps\nKIND:       Deployment\nVERSION:    v1\n\nFIELD: containers <[]Container>")
     assert "  image\t<string>" in told
     assert "  resources\t<ResourceRequirements>" in told
+
+
+def test_explain_reads_the_old_documents_too(kubectl: Kubectl) -> None:
+    told = kubectl("explain", "deployment.spec.template.spec.containers", "--output=plaintext-openapiv2")
+    assert "RESOURCE: containers <[]Object>" in told
+    assert "   image\t<string>" in told
 
 
 def test_api_resources_lists_what_is_served(kubectl: Kubectl) -> None:

@@ -1,6 +1,7 @@
 """Python's clients, unmodified: the generated `kubernetes` and the typed `lightkube`."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import kubernetes
@@ -8,7 +9,9 @@ import pytest
 from kubernetes.client.exceptions import ApiException
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.apps_v1 import DeploymentSpec
+from lightkube.models.core_v1 import Container, PodSpec, PodTemplateSpec
+from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap
 from lightkube.types import PatchType
@@ -97,7 +100,8 @@ def test_kubernetes_works_with_custom_objects(api: kubernetes.client.ApiClient, 
         resource_version=made["metadata"]["resourceVersion"],
         timeout_seconds=SECONDS,
     )
-    assert next(events)["object"]["spec"] == {"size": 3}
+    with closing(events):
+        assert next(events)["object"]["spec"] == {"size": 3}
     with pytest.raises(ApiException) as refused:
         custom.patch_namespaced_custom_object(*where, "w", {"spec": {"size": 0}})
     assert refused.value.status == 422
@@ -125,9 +129,10 @@ def test_kubernetes_finds_resources_by_discovery(api: kubernetes.client.ApiClien
 
 
 @pytest.fixture(scope="module")
-def light(server: Running) -> Client:
-    config = KubeConfig.from_file(server.kubeconfig).get()
-    return Client(config=config, field_manager="lightkube")
+def light(server: Running) -> Iterator[Client]:
+    """NB: a watch of it that is given up keeps its connection until the client is closed."""
+    with Client(config=KubeConfig.from_file(server.kubeconfig).get(), field_manager="lightkube") as client:
+        yield client
 
 
 def small(namespace: str, **data: str) -> ConfigMap:
@@ -166,23 +171,15 @@ def test_lightkube_watches(light: Client, namespace: str) -> None:
 
 
 def test_lightkube_scales(light: Client, namespace: str) -> None:
-    labels = {"app": "web"}
-    light.create(
-        Deployment.from_dict(
-            {
-                "metadata": {"name": "web", "namespace": namespace},
-                "spec": {
-                    "selector": {"matchLabels": labels},
-                    "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "nginx:1"}]}},
-                },
-            }
-        )
-    )
+    labels, containers = {"app": "web"}, [Container("main", image="nginx:1")]
+    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers))
+    spec = DeploymentSpec(selector=LabelSelector(matchLabels=labels), template=template)
+    light.create(Deployment(metadata=ObjectMeta(name="web", namespace=namespace), spec=spec))
     scale = light.get(Deployment.Scale, "web", namespace=namespace)
     assert scale.spec is not None
     assert scale.spec.replicas == 1
     scale.spec.replicas = 4
-    light.replace(scale)
+    light.replace(scale, "web", namespace=namespace)
     live = light.get(Deployment, "web", namespace=namespace)
     assert live.spec is not None
     assert live.spec.replicas == 4

@@ -4,7 +4,7 @@ import pytest
 
 from kadmit.api.errors import ApiError
 from kadmit.presentation import media
-from kadmit.presentation.media import JSON, YAML, Endpoint, Representation, Target
+from kadmit.presentation.media import JSON, PROTOBUF, YAML, Endpoint, Representation, Target
 
 TABLE = "as=Table;v=v1;g=meta.k8s.io"
 ROUTER = (
@@ -148,9 +148,10 @@ def test_answers_are_pretty_for_people(query: str | None, agent: str, *, pretty:
         ("Application/JSON", JSON),
         ("application/yaml", YAML),
         ('application/yaml; a="b;c";', YAML),
+        (PROTOBUF, PROTOBUF),
     ],
 )
-def test_bodies_are_json_or_yaml(header: str, found: str) -> None:
+def test_bodies_are_json_or_yaml_or_protobuf(header: str, found: str) -> None:
     assert media.body_type(header) == found
 
 
@@ -161,6 +162,26 @@ def test_other_bodies_are_refused(header: str) -> None:
     with pytest.raises(ApiError) as refused:
         media.body_type(header)
     assert (refused.value.status.code, refused.value.status.message) == (415, UNKNOWN_BODY)
+
+
+def test_custom_kinds_have_no_protobuf() -> None:
+    with pytest.raises(ApiError) as refused:
+        media.body_type(PROTOBUF, custom=True)
+    assert refused.value.status.code == 415
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("", JSON),
+        ("*/*", JSON),
+        ("application/com.github.proto-openapi.spec.v2@v1.0+protobuf", media.OPENAPI_V2),
+        (f"application/json;q=0.5, {media.OPENAPI_V2}", media.OPENAPI_V2),
+        ("text/html", None),
+    ],
+)
+def test_swagger_is_json_or_protobuf(header: str, found: str | None) -> None:
+    assert media.swagger_type(header) == found
 
 
 def test_patches_are_told_by_their_content_type() -> None:

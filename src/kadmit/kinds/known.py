@@ -27,11 +27,14 @@ class Known:
         self.catalog: Catalog = catalog.builtin().with_crds(listed)
         self.custom: dict[tuple[str, str, str], CustomKind] = {}
         self._equivalents: dict[tuple[GroupVersionResource, str], list[tuple[GroupVersionResource, GroupVersionKind]]] = {}
+        self._changed: set[tuple[str, str, str]] = set()  # kinds whose definition was written more than once
         for definition in listed:
             for kind in crd.custom_kinds(definition).values():
                 found = self.catalog.resource(*kind.resource.gvr)
                 if found is None or found.custom:
                     self.custom[kind.resource.gvk] = kind
+                    if ((definition.get("metadata") or {}).get("generation") or 1) > 1:
+                        self._changed.add(kind.resource.gvk)
 
     def resource(self, resource: GroupVersionResource) -> Resource | None:
         return self.catalog.resource(*resource)
@@ -40,9 +43,9 @@ class Known:
         return self.catalog.kind(*kind)
 
     @functools.cached_property
-    def groups(self) -> frozenset[str]:
-        """API groups, served or not."""
-        return frozenset(resource.group for resource in self.catalog)
+    def builtin_groups(self) -> frozenset[str]:
+        """API groups that are there without any definition, served or not."""
+        return frozenset(resource.group for resource in self.catalog if not resource.custom)
 
     def is_custom(self, kind: GroupVersionKind) -> bool:
         return kind in self.custom
@@ -122,5 +125,10 @@ class Known:
         return settling.patched(kind, changed, before, strict=False, custom=structure)
 
     def convert(self, value: Json, kind: GroupVersionKind) -> Json:
-        """An object in another version. Raises UnknownConversion."""
-        return conversion.convert(value, kind)
+        """An object in another version. Raises UnknownConversion.
+
+        NB: a custom object is read through its schema, which may have changed since it was written.
+        """
+        made = conversion.convert(value, kind)
+        custom = self.custom.get(kind) if kind in self._changed else None
+        return made if custom is None else custom.normalise(made).object

@@ -70,3 +70,31 @@ def integers(packed: memoryview) -> Iterator[int]:
 
 def signed(value: int) -> int:
     return value - _RANGE if value >= _SIGN else value
+
+
+# ---------------------------------------------------------------- writing
+
+
+def message(number: int, value: bytes) -> bytes:
+    """A field that holds bytes, text or a message."""
+    return _written(number << 3 | _BYTES) + _written(len(value)) + value
+
+
+def integer(number: int, value: int) -> bytes:
+    """A field that holds an integer or a boolean."""
+    return _written(number << 3 | _VARINT) + _written(value % _RANGE)
+
+
+def double(number: int, value: float) -> bytes:
+    return _written(number << 3 | _FIXED64) + _FIXED[_FIXED64].pack(value)
+
+
+def _written(value: int) -> bytes:
+    if value < 0x80:
+        return value.to_bytes(1, "little")
+    made = bytearray()
+    while value >= 0x80:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)

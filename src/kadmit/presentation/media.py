@@ -30,6 +30,13 @@ APPLY_PATCH = "application/apply-patch+yaml"
 PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
+OPENAPI_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_SWAGGERS = (
+    (JSON, JSON),
+    ("application/com.github.proto-openapi.spec.v2@v1.0+protobuf", OPENAPI_V2),
+    (OPENAPI_V2, OPENAPI_V2),
+)
+
 _META_VERSIONS = ("v1", "v1beta1")
 _META_KINDS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
@@ -180,9 +187,15 @@ def negotiate_error(accept: str, *, pretty: bool = False) -> Representation:
     return _negotiated(accept, Endpoint.PLAIN, pretty=pretty) or Representation(JSON, pretty=True)
 
 
-def accepts_json(accept: str) -> bool:
-    """Whether a document that there is as JSON only, such as OpenAPI, will do. NB: a refusal (406) has no body there."""
-    return not accept or any(clause.matches(JSON) for clause in _clauses(accept))
+def swagger_type(accept: str) -> str | None:
+    """JSON or OPENAPI_V2, whichever a client of /openapi/v2 likes better. NB: a refusal (406) has no body there."""
+    if not accept:
+        return JSON
+    for clause in _clauses(accept):
+        for offered, answered in _SWAGGERS:
+            if clause.matches(offered):
+                return answered
+    return None
 
 
 def wants_aggregated_discovery(accept: str) -> bool:
@@ -243,7 +256,7 @@ _PARAMETER = re.compile(rf"\s*({_WORD})\s*=\s*(?:{_WORD}|\"(?:[^\"\\]|\\.)*\")\s
 def body_type(content_type: str, *, custom: bool = False) -> str:
     """JSON, YAML or, but for custom kinds, protobuf; nothing means JSON. Raises ApiError (415)."""
     found = _media_type(content_type) if content_type else JSON
-    if found not in ((JSON, YAML) if custom else SUPPORTED):
+    if found is None or found not in ((JSON, YAML) if custom else SUPPORTED):
         raise errors.unsupported_media_type(SUPPORTED)
     return found
 

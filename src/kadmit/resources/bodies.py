@@ -20,13 +20,14 @@ _SHOWN = 30  # bytes of an unreadable body that an answer shows
 def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False) -> Json:
     """The object in a body, defaults filled in. Raises ApiError; what is unusual is warned of."""
     repeated: tuple[str, ...] = ()
+    strict_repeated = ""
     data = body
     if is_yaml:
         try:
             document = yaml.load(body)
         except yaml.YamlError as e:
             raise unrecognized(target, str(e), body) from None
-        repeated = document.repeated
+        repeated, strict_repeated = document.repeated, document.strict_error
         data = marshal(document.value).encode() if document.value is not None else b"null"
     kind = _kind_of(target, data, body)
     if kind != target.kind:
@@ -37,7 +38,8 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
         raise cannot_be_handled(kind, target, str(e)) from None
     problems = [*repeated, *decoded.problems]
     if problems and context.options.field_validation == STRICT:
-        raise cannot_be_handled(kind, target, f"strict decoding error: {', '.join(problems)}")
+        told = [*([strict_repeated] if strict_repeated else []), *decoded.problems]
+        raise cannot_be_handled(kind, target, f"strict decoding error: {', '.join(told)}")
     if context.options.field_validation != IGNORE:
         for problem in problems:
             context.record.warn(problem)
@@ -63,14 +65,33 @@ def _check_kind(context: Context, target: Target, kind: GroupVersionKind) -> Non
     wanted = target.kind
     if target.resource.custom or context.known.is_custom(wanted):
         raise _custom_mismatch(target, kind)
+    other = _is_other(target, kind)
+    if other is not None:
+        raise cannot_be_handled(kind, target, other)
+    raise version_mismatch(target, kind)
+
+
+def _is_other(target: Target, kind: GroupVersionKind) -> str | None:
+    """Why an object of this kind cannot become one of the target's; None if it is only of another version."""
+    wanted = target.kind
     if not _is_registered(kind):
         shown = str(kind.group_version)
-        text = f'no kind {quoted(kind.kind)} is registered for version {quoted(shown)} in scheme "{SCHEME}"'
-        raise cannot_be_handled(kind, target, text)
+        return f'no kind {quoted(kind.kind)} is registered for version {quoted(shown)} in scheme "{SCHEME}"'
     if (kind.group, kind.kind) != (wanted.group, wanted.kind):
-        text = f"converting ({kind.version}.{kind.kind}) to ({_package(wanted.group)}.{wanted.kind}): unknown conversion"
-        raise cannot_be_handled(kind, target, text)
-    raise version_mismatch(target, kind)
+        return f"converting ({kind.version}.{kind.kind}) to ({_package(wanted.group)}.{wanted.kind}): unknown conversion"
+    return None
+
+
+def other_kind(target: Target, value: Any) -> str | None:
+    """Why a patched object is no longer of its kind, if it is not."""
+    if not isinstance(value, dict):
+        return None
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return None
+    group, _, version = api_version.rpartition("/")
+    found = GroupVersionKind(group, version, kind)
+    return None if found == target.kind else _is_other(target, found)
 
 
 # Versions that kube-apiserver still understands but no longer serves.

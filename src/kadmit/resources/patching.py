@@ -70,6 +70,9 @@ def _decoded(context: Context, target: Target, made: Any, complaints: list[str],
 
     `by` is a strategic merge patch, which kube-apiserver shows where it shows the patched object otherwise.
     """
+    other = None if target.resource.custom else bodies.other_kind(target, made)
+    if other is not None:
+        raise _unreadable(made, by, other)
     try:
         decoded = context.known.normalise(target.kind, made)
     except DecodeError as e:
@@ -86,10 +89,28 @@ def _decoded(context: Context, target: Target, made: Any, complaints: list[str],
 
 def _unreadable(made: Any, by: Any, cause: str) -> ApiError:
     """NB: kube-apiserver names neither kind nor object here."""
-    value = gotext.value_text(by) if by is not None else marshal(made)
+    value = gotext.value_text(by) if by is not None else marshal(_in_order(made))
     return errors.invalid(GroupKind("", ""), "", [fields.invalid(fields.path("patch"), value, cause)])
 
 
+def _in_order(made: Any) -> Any:
+    """A patched object as kube-apiserver has it then: sorted at the top, metadata in the order of its Go type."""
+    if not isinstance(made, dict):
+        return made
+    found = made.get("metadata")
+    if isinstance(found, dict):
+        made = {**made, "metadata": {k: found[k] for k in sorted(found, key=_metadata_order)}}
+    return {k: made[k] for k in sorted(made)}
+
+
+def _metadata_order(field: str) -> int:
+    return _METADATA.index(field) if field in _METADATA else len(_METADATA)
+
+
+_METADATA = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields",
+)  # fmt: skip
 _GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "slice"}
 
 
@@ -156,12 +177,13 @@ def _configuration(body: bytes) -> Json:
 
 
 def _strict_yaml(context: Context, body: bytes) -> None:
-    problem = yaml.load(body).strict_error
-    if not problem or context.options.field_validation == IGNORE:
+    document = yaml.load(body)
+    if not document.repeated or context.options.field_validation == IGNORE:
         return
     if context.options.field_validation == STRICT:
-        raise errors.bad_request(f"error strict decoding YAML: {problem}")
-    context.record.warn(problem)
+        raise errors.bad_request(f"error strict decoding YAML: {document.strict_error}")
+    for problem in document.repeated:
+        context.record.warn(problem)
 
 
 def _no_uid(target: Target, made: Json) -> None:

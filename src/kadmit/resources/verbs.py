@@ -97,7 +97,8 @@ def _create_part(context: Context, state: State, target: Target, new: Json) -> V
     if made.evicted is not None:
         asked = DeleteOptions(grace_period=made.evicted.get("gracePeriodSeconds"))
         pod = replace(target, subresource="")
-        quiet = replace(context, mutating=False, validating=False)  # NB: admission was asked about the eviction
+        options = replace(context.options, dry_run=context.options.dry_run or bool(made.evicted.get("dryRun")))
+        quiet = replace(context, options=options, mutating=False, validating=False)  # NB: admission saw the eviction
         yield from delete(quiet, state, pod, asked)
     return Answered(made.object, made.code)
 

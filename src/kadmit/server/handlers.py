@@ -87,8 +87,10 @@ class Resources:
             return None
         return found
 
-    def _has_group(self, group: str) -> bool:
-        return group in self.cache.state.known.groups
+    def _has_group(self, group: str, version: str) -> bool:
+        """NB: another version of a built-in group is a resource that is not there; of a custom group, no page."""
+        known = self.cache.state.known
+        return group in known.builtin_groups or known.catalog.serves(group, version)
 
     def knows(self, info: RequestInfo) -> bool:
         return self._served(info) is not None
@@ -113,7 +115,7 @@ class Resources:
 
     async def handle(self, exchange: Exchange) -> Reply:
         """Raises ApiError."""
-        if not self._has_group(exchange.info.group):
+        if not self._has_group(exchange.info.group, exchange.info.version):
             return no_page()
         target = self.target(exchange)
         _warn_of_old_version(exchange, target)
@@ -211,6 +213,8 @@ class Resources:
                 if e.status.code != 404:
                     raise
         made = shapes.list_of(target, chosen, self.cache.state.revision)
+        if target.resource.custom:
+            made["metadata"]["continue"] = ""
         return self._shown(exchange, target, Answered(made), how)
 
     # ------------------------------------------------------------ reading

@@ -100,7 +100,7 @@ class Plain:
     def _discovery(self, exchange: Exchange, path: str) -> Reply:
         discovery = self.discovery
         parts = path.strip("/").split("/")
-        is_known = parts[0] == "api" or (parts[0] == "apis" and (len(parts) < 2 or parts[1] in self._known().groups))
+        is_known = parts[0] == "api" or (parts[0] == "apis" and (len(parts) < 2 or parts[1] in self._known().builtin_groups))
         if exchange.method not in ("GET", "HEAD"):
             if is_known:
                 raise errors.method_not_allowed()
@@ -144,13 +144,15 @@ class Plain:
             index = await asyncio.to_thread(documents.index)
             return Reply(200, encoding.json(index), "text/plain; charset=utf-8")
         if path == "/openapi/v2":
-            if not media.accepts_json(exchange.accept):
+            form = media.swagger_type(exchange.accept)
+            if form is None:
                 return Reply(406, b"", "text/plain; charset=utf-8")
-            return _unless_known(exchange, await asyncio.to_thread(documents.swagger))
+            made = documents.swagger if form == media.JSON else documents.swagger_protobuf
+            return _unless_known(exchange, await asyncio.to_thread(made), form)
         name = path.removeprefix("/openapi/v3/")
         wanted = documents.hash(name)
         if wanted is None:
-            raise errors.not_found_path()
+            return Reply(404, b"", "text/plain; charset=utf-8")
         asked = exchange.asked("hash")
         if asked and asked != wanted:
             return Reply(301, b"", "text/plain; charset=utf-8", {"Location": f"/openapi/v3/{name}?hash={wanted}"})
@@ -172,8 +174,8 @@ def no_page() -> Reply:
     return Reply(404, b"404 page not found\n", "text/plain; charset=utf-8", {"X-Content-Type-Options": "nosniff"})
 
 
-def _unless_known(exchange: Exchange, found: "Document") -> Reply:
+def _unless_known(exchange: Exchange, found: "Document", form: str = media.JSON) -> Reply:
     headers = {"ETag": found.etag, "Vary": "Accept"}
     if exchange.headers.get("If-None-Match") == found.etag:
-        return Reply(304, b"", media.JSON, headers)
-    return Reply(200, found.body, media.JSON, headers)
+        return Reply(304, b"", form, headers)
+    return Reply(200, found.body, form, headers)

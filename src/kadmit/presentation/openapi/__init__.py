@@ -59,6 +59,7 @@ class OpenApi:
         self._sources = _sources(catalog)
         self._documents: dict[str, Document] = {}
         self._swagger: Document | None = None
+        self._swagger_protobuf: Document | None = None
 
     def index(self) -> Json:
         """/openapi/v3"""
@@ -123,6 +124,15 @@ class OpenApi:
             body = orjson.dumps(self._in_v2())
             self._swagger = Document(body, f'"{hashlib.sha512(body).hexdigest().upper()}"')
         return self._swagger
+
+    def swagger_protobuf(self) -> Document:
+        """/openapi/v2 in protobuf. NB: both forms have one ETag; what tells them apart is the Accept header."""
+        if self._swagger_protobuf is None:
+            from kadmit.presentation.openapi import gnostic  # only some clients ask for it
+
+            made = self.swagger()
+            self._swagger_protobuf = Document(gnostic.document(orjson.loads(made.body)), made.etag)
+        return self._swagger_protobuf
 
     def _in_v2(self) -> Json:
         paths = {path: found for source in self._sources.values() for path, found in _paths(source).items()}
