@@ -10,6 +10,11 @@ from tests.conformance import cases, ledger, replay
 from tests.conformance.expected_failures import SERVED
 from tests.conformance.serving import TOKENS, Served
 
+pytestmark = [
+    # replay leaves sockets to the garbage collector
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 SUITE = "recorded cases over HTTPS"
 USERS = {user: token for token, user, *_ in csv.reader(TOKENS.read_text().splitlines())}
 

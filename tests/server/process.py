@@ -6,8 +6,8 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,9 @@ class Connection:
             except ConnectionError:
                 return True
 
-    def end_of_data(self) -> None:
-        """Hang up, whatever was promised."""
+    def hang_up(self) -> None:
+        """Whatever was promised."""
+        self._writer.close()
         self._writer.transport.abort()
 
 
@@ -109,16 +110,18 @@ class Running:
         self.context.check_hostname = False
         self.context.verify_mode = ssl.CERT_NONE
 
-    async def connect(self) -> Connection:
-        return Connection(*await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=2**20))
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        made = Connection(*await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=2**20))
+        try:
+            yield made
+        finally:
+            made.hang_up()
 
     async def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
         """On a connection of its own."""
-        connection = await self.connect()
-        try:
+        async with self.connection() as connection:
             return await connection.ask(method, path, body, **headers)
-        finally:
-            connection.end_of_data()
 
     @property
     def megabytes(self) -> float:

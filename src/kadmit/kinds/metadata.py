@@ -228,7 +228,7 @@ def cleared_on_create(new: Meta, *, namespaced: bool) -> dict[str, Any]:
 
 def kept_on_update(new: Meta, old: Meta, *, namespaced: bool) -> dict[str, Any]:
     """What an update makes of metadata before it is looked at: what only the server writes stays, quietly."""
-    made = {field: value for field, value in new.items() if namespaced or field != "namespace"}
+    made = {field: value for field, value in new.items() if field != "selfLink" and (namespaced or field != "namespace")}
     for field in _SERVER_FIELDS:
         # NB: another uid or grace period is kept, to be refused; other times are not.
         if old.get(field) is not None and (field in _STAMPS or not new.get(field)):

@@ -29,7 +29,7 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
             raise unrecognized(target, str(e), body) from None
         repeated, strict_repeated = document.repeated, document.strict_error
         data = marshal(document.value).encode() if document.value is not None else b"null"
-    kind = _kind_of(target, data, body)
+    kind = _kind_of(target, data, body, custom=context.known.is_custom(target.kind))
     if kind != target.kind:
         _check_kind(context, target, kind)
     try:
@@ -44,18 +44,20 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
         for problem in problems:
             context.record.warn(problem)
     made = decoded.object
-    return {**made, "apiVersion": str(target.kind.group_version), "kind": target.kind.kind}
+    return {**made, "apiVersion": str(target.kind.group_version), "kind": kind.kind}
 
 
-def _kind_of(target: Target, data: bytes, body: bytes) -> GroupVersionKind:
-    """The kind that a body says it has; what it leaves out is the URL's."""
+def _kind_of(target: Target, data: bytes, body: bytes, *, custom: bool) -> GroupVersionKind:
+    """The kind that a body says it has; what it leaves out is the URL's. NB: a custom object must say all of it itself."""
     try:
         group, version, kind = decoding.kind_of(fulltext.loads(data))
     except SyntaxFault as e:
         raise unrecognized(target, f"couldn't get version/kind; json parse error: {e}", body) from None
     except DecodeError as e:
         raise unrecognized(target, str(e), body) from None
-    if not version:
+    if custom and not kind:
+        raise unrecognized(target, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
+    if not version and not custom:
         group, version = target.kind.group, target.kind.version
     return GroupVersionKind(group, version, kind or target.kind.kind)
 
@@ -63,8 +65,10 @@ def _kind_of(target: Target, data: bytes, body: bytes) -> GroupVersionKind:
 def _check_kind(context: Context, target: Target, kind: GroupVersionKind) -> None:
     """Raises ApiError: a kind that does not exist, another kind, or another version of the right one."""
     wanted = target.kind
-    if target.resource.custom or context.known.is_custom(wanted):
-        raise _custom_mismatch(target, kind)
+    if context.known.is_custom(wanted):
+        if kind.group_version != wanted.group_version:
+            raise version_mismatch(target, kind)
+        return  # NB: another kind of the same version is for validation to refuse
     other = _is_other(target, kind)
     if other is not None:
         raise cannot_be_handled(kind, target, other)
@@ -128,15 +132,6 @@ def _package(group: str) -> str:
 def version_mismatch(target: Target, kind: GroupVersionKind) -> ApiError:
     text = "does not match the expected API version"
     return errors.bad_request(f"the API version in the data ({kind.group_version}) {text} ({target.kind.group_version})")
-
-
-def _custom_mismatch(target: Target, kind: GroupVersionKind) -> ApiError:
-    wanted = target.kind
-    if kind.kind == wanted.kind and kind.group == wanted.group:
-        return version_mismatch(target, kind)
-    return cannot_be_handled(
-        kind, target, f"no kind {quoted(kind.kind)} is registered for version {quoted(str(kind.group_version))}"
-    )
 
 
 def cannot_be_handled(kind: GroupVersionKind, target: Target, cause: str) -> ApiError:

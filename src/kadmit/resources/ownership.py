@@ -48,3 +48,19 @@ def own(context: Context, target: Target, live: Json | None, new: Json) -> Json:
     """The new object with its managed fields, as a create, update or patch leaves them."""
     where = scope(context.known, target)
     return managedfields.update(where, live, new, manager=context.options.manager, now=context.given.now)
+
+
+def timeless(new: Json, live: Json) -> Json:
+    """NB: who first writes a Scale owns its field since no time at all, and so comes first."""
+    metadata = new.get("metadata") or {}
+    known = {_entry(e) for e in (live.get("metadata") or {}).get("managedFields") or ()}
+    entries = [
+        {k: v for k, v in e.items() if k != "time" or _entry(e) in known or e.get("subresource") != "scale"}
+        for e in metadata.get("managedFields") or ()
+    ]
+    entries.sort(key=lambda e: (e.get("operation") or "", e.get("time") or "", e.get("manager") or ""))
+    return {**new, "metadata": {**metadata, "managedFields": entries}} if entries else new
+
+
+def _entry(entry: Json) -> tuple[Any, ...]:
+    return tuple(entry.get(k) for k in ("manager", "operation", "apiVersion", "subresource"))

@@ -32,7 +32,7 @@ def create(context: Context, target: Target, new: Json) -> Calls:
     if metadata_of(new).get("resourceVersion"):
         raise strategies.resource_version_set()
     cleared = metadata.cleared_on_create(metadata_of(new), namespaced=target.resource.namespaced)
-    fresh = checks.in_namespace(target, {**new, "metadata": cleared})
+    fresh = checks.owners_once(context, checks.in_namespace(target, {**new, "metadata": cleared}))
     owned = ownership.own(context, target, None, fresh)
     return (yield from _create(context, target, owned))
 
@@ -50,7 +50,7 @@ def create_applied(context: Context, target: Target, applied: Json) -> Calls:
 
 def _create(context: Context, target: Target, new: Json) -> Calls:
     attributes = _attributes(context, target, CREATE, new, None, name=metadata_of(new).get("name") or "")
-    mutated = yield from _mutate(context, attributes)
+    mutated = checks.owners_once(context, (yield from _mutate(context, attributes)), mutated=True)
     filled = _filled(context, target, mutated)
     prepared = strategies.prepare_for_create(target, strategies.allocated(context, target, filled, None))
     strategies.validate_create(context, target, prepared)
@@ -63,7 +63,7 @@ def _create(context: Context, target: Target, new: Json) -> Calls:
 
 def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
     """Replace an object with a decoded and defaulted body. Raises ApiError."""
-    placed = checks.in_namespace(target, new)
+    placed = checks.owners_once(context, checks.in_namespace(target, new))
     checks.has_name(target, placed)
     owned = ownership.own(context, target, live, placed)
     return (yield from finish_update(context, target, live, owned))
@@ -85,6 +85,7 @@ def scale(context: Context, target: Target, live: Json, new: Json) -> Calls:
         raise checks.conflict(target)
     whole = Target(target.resource, target.namespace, target.name)
     made = ownership.own(context, target, live, scaling.with_scale(target.resource, live, mutated, context.known))
+    made = ownership.timeless(made, live)
     prepared = strategies.prepare_for_update(whole, made, live)
     strategies.validate_update(context, whole, prepared, live)
     shown = scaling.scale_of(target.resource, prepared, context.known)
@@ -95,7 +96,7 @@ def scale(context: Context, target: Target, live: Json, new: Json) -> Calls:
 def finish_update(context: Context, target: Target, live: Json, new: Json) -> Calls:
     """The rest of an update or patch, after the new object has its managed fields."""
     attributes = _attributes(context, target, UPDATE, new, live, name=target.name)
-    mutated = yield from _mutate(context, attributes)
+    mutated = checks.owners_once(context, (yield from _mutate(context, attributes)), mutated=True)
     current = _with_version(target, mutated, live)
     prepared = strategies.prepare_for_update(target, strategies.allocated(context, target, current, live), live)
     strategies.validate_update(context, target, prepared, live)

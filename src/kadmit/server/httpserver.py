@@ -6,6 +6,7 @@ and any word for a method, which is then the API's to refuse.
 
 import asyncio
 import re
+from asyncio import sslproto
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -18,6 +19,8 @@ from aiohttp.streams import StreamReader
 
 MAX_HEAD = 1024 * 1024
 MAX_HEADERS = 2000
+# Every connection holds a buffer of this size, and every read makes one: asyncio's own 256 KiB would be most of an idle watch.
+_TLS_BUFFER = 32 * 1024
 IDLE_SECONDS = 90.0  # for the next request to begin, and to be there up to its body
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -98,6 +101,7 @@ class HttpServer(web.Server):
     """Makes a Connection for everybody who comes, and asks one handler about every request."""
 
     def __init__(self, handler: Handler, *, max_body: int, idle_seconds: float = IDLE_SECONDS) -> None:
+        sslproto.SSLProtocol.max_size = _TLS_BUFFER
         super().__init__(
             handler,
             handler_cancellation=True,
