@@ -10,6 +10,7 @@ it has handed out many nulls.
 
 import argparse
 import functools
+import importlib
 import json
 import subprocess
 import sys
@@ -109,7 +110,7 @@ def cel_expr_python(bound: dict[str, Any]) -> Compiler:
 
 
 def cel_python(bound: dict[str, Any]) -> Compiler:
-    import celpy
+    celpy: Any = importlib.import_module("celpy")
 
     env = celpy.Environment()
     bindings = {"object": celpy.json_to_cel(bound)}

@@ -23,7 +23,8 @@ def of_area(area: str, *, needs: str = "") -> list[Path]:
 
 def _needs(path: Path) -> str | None:
     found: Any = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return found.get("needs")
+    needs: str | None = found.get("needs")
+    return needs
 
 
 def name(path: Path) -> str:

@@ -25,7 +25,7 @@ from kadmit.api.meta import GroupVersionResource
 from kadmit.authoring.cluster import Cluster, Request
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import Json
-from kadmit.resources import patching
+from kadmit.resources import deprecation, patching
 from kadmit.resources.context import Options, Target
 from kadmit.resources.deleting import DeleteOptions
 from kadmit.resources.verbs import Answered
@@ -59,6 +59,8 @@ class Hooks:
         url = call.webhook.client.get("url")
         if url is None or f":{self.port}/" not in url:
             raise NeedsHttp("a webhook that is not scripted")
+        if call.webhook.client.get("caBundle") != self.ca or "//127.0.0.1:" not in url:
+            raise NeedsHttp("trust and names of TLS")
         split = urllib.parse.urlsplit(url)
         name, uid = split.path.strip("/"), str(uuid.uuid4())
         review = call.review(uid)
@@ -174,7 +176,11 @@ class Server(replay.Server):
 
     def _answered(self, method: str, user: str, status: int, answer: Any, record: Record) -> tuple[int, Headers, Any]:
         headers = Headers()
-        headers.warnings = outcome.warning_headers(record.warnings)
+        # as Python's http.client reads the bytes of a header
+        headers.warnings = [text.encode().decode("latin-1") for text in outcome.warning_headers(record.warnings)]
+        retry = (answer.get("details") or {}).get("retryAfterSeconds") if isinstance(answer, dict) and status >= 400 else None
+        if retry:
+            headers["Retry-After"] = str(retry)
         headers["Audit-Id"] = audit_id = str(uuid.uuid4())
         for increment in record.increments:
             labels = ",".join(f'{k}="{v}"' for k, v in increment.labels)
@@ -214,6 +220,7 @@ class Server(replay.Server):
         self, method: str, path: str, query: dict[str, str], body: bytes, content_type: str, user: User, record: Record
     ) -> tuple[int, Any]:
         target = self._target(path)
+        deprecation.warn(target, record)
         self.cluster.authorizer = authorizer = self.cluster.state.rbac
         info = attributes.request_info(method, path)
         asked = attributes.attributes_of(info, user)

@@ -242,7 +242,8 @@ class Emitter:
             key = self.emission.constant(qualifier.value)
         else:
             key = self.emission.in_variable(self._attribute(qualifier.attribute)).text
-        text = f"{result}.get({key}, MISSING) if {result}.__class__ is dict and {key}.__class__ is str else try_index({result}, {key})"
+        plain = f"{result}.__class__ is dict and {key}.__class__ is str"
+        text = f"{result}.get({key}, MISSING) if {plain} else try_index({result}, {key})"
         self.emission.line(f"{result} = {text}")
         with self.emission.block(f"if {result} is not MISSING:"):
             self.emission.charge(1)

@@ -210,7 +210,8 @@ def _in(e: Emission, step: Call, args: Sequence[Operand]) -> Operand | None:
     key, container = (e.in_variable(a) for a in args)
     e.charge(1)
     if key.known is str:
-        text = f"({key.text} in {container.text}) if {container.text}.__class__ is dict else usual(contains({key.text}, {container.text}))"
+        usual = f"usual(contains({key.text}, {container.text}))"
+        text = f"({key.text} in {container.text}) if {container.text}.__class__ is dict else {usual}"
         return e.assign(text, bool)
     return e.assign(f"usual(contains({key.text}, {container.text}))", bool)
 

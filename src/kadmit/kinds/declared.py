@@ -149,7 +149,7 @@ def _map(raw: Schema, more: Schema, name: str) -> Declared | None:
 
 def _string(raw: Schema) -> Declared:
     form = raw.get("format")
-    if form in _FORMATS:
+    if isinstance(form, str) and form in _FORMATS:
         return Declared(*_FORMATS[form])
     if form == "byte":
         limit = raw.get("maxLength")

@@ -2,8 +2,8 @@
 
     estimation.most(program.checked, self_type)
 
-A rule that reads a list without maxItems may be asked of as large a list as fits into a request; so its estimate is large, and the
-rule may be refused. The price of single calls is in `callcosts`.
+A rule that reads a list without maxItems may be asked of as large a list as fits into a request; so its estimate is large, and
+the rule may be refused. The price of single calls is in `callcosts`.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from kadmit.access.identity import Identities
 from kadmit.access.reviews import Rules
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors, registration
+from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.kinds.catalog import Resource
@@ -19,8 +19,8 @@ from kadmit.matching.attributes import Json
 from kadmit.presentation import encoding, fieldselectors, listing, media
 from kadmit.presentation.media import Representation
 from kadmit.presentation.runtimeconfig import RuntimeConfig
+from kadmit.resources import deprecation, subresources, verbs
 from kadmit.resources import options as write_options
-from kadmit.resources import subresources, verbs
 from kadmit.resources.context import Context, Given, Options, Target, metadata_of
 from kadmit.resources.state import place_of
 from kadmit.resources.verbs import Answered, Put, Verb
@@ -118,7 +118,7 @@ class Resources:
         if not self._has_group(exchange.info.group, exchange.info.version):
             return no_page()
         target = self.target(exchange)
-        _warn_of_old_version(exchange, target)
+        deprecation.warn(target, exchange.record)
         if connecting.is_connect(target):
             return await connecting.connect(self, exchange, target)
         handler = _HANDLERS.get((exchange.method, bool(target.name)))
@@ -279,17 +279,6 @@ def _check_verb(exchange: Exchange, target: Target) -> None:
     offered: Sequence[str] = sub.verbs if sub is not None else target.resource.verbs
     if wanted not in offered and not (wanted == "list" and exchange.info.verb == "watch"):
         raise errors.method_not_allowed()
-
-
-def _warn_of_old_version(exchange: Exchange, target: Target) -> None:
-    kind = GroupVersionKind(*target.resource.gvk)
-    text = registration.deprecation(kind) if registration.is_registration(kind) else None
-    if text is not None:
-        exchange.record.warn(text)
-        exchange.record.annotations["k8s.io/deprecated"] = "true"
-        removed = text.split("unavailable in v")[-1].split("+")[0] if "unavailable in v" in text else ""
-        if removed:
-            exchange.record.annotations["k8s.io/removed-release"] = removed
 
 
 def given() -> Given:
