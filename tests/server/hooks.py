@@ -43,6 +43,7 @@ class Hook:
     connections: int = 0
     port: int = 0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     def url(self, path: str = "/hook", host: str = "127.0.0.1") -> str:
         return f"https://{host}:{self.port}{path}"
@@ -51,6 +52,7 @@ class Hook:
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
+        self.writers.append(writer)
         self.connections += 1
         connection = self.connections
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
@@ -89,6 +91,9 @@ async def serving(*behaviours: Behaviour, context: ssl.SSLContext | None, host: 
         for task in hook.tasks:
             task.cancel()
         await asyncio.gather(*hook.tasks)
+        for writer in hook.writers:
+            writer.transport.abort()  # whoever is on the other side may never say goodbye
+        await asyncio.sleep(0)
 
 
 @contextlib.asynccontextmanager

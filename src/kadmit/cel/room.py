@@ -1,8 +1,8 @@
 """Room on Python's stack for deep trees.
 
 Nesting is limited to 250 levels by the parser, but a macro nests several nodes into one level, and each node takes a
-few Python frames. Rather than change the interpreter's limit for everybody, it is raised the first time a tree needs
-it: since 3.11 calls between Python functions do not use the C stack, so the higher limit is safe.
+few Python frames. The interpreter's limit is raised for as long as such a tree needs it, and no longer: others rely on
+it to stop them. Since 3.11 calls between Python functions do not use the C stack, so the higher limit is safe.
 """
 
 import sys
@@ -20,5 +20,9 @@ def for_depth(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     try:
         return function(*args, **kwargs)
     except RecursionError:
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
-        return function(*args, **kwargs)
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, DEEP))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.setrecursionlimit(before)

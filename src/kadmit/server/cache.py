@@ -94,7 +94,8 @@ class Cache:
                     await self._take(batch)
                 return
             except base.Compacted:
-                await self._reload()
+                with suppress(base.Unavailable):  # then the watch says the same again
+                    await self._reload()
             except base.Unavailable:
                 await asyncio.sleep(0.2)  # the store is away for a moment; writes fail until it is back
 
@@ -145,16 +146,20 @@ class Cache:
             raise Exists from None
         except base.Conflict as e:
             if e.current is not None:
-                self._ahead[key] = max(self._ahead.get(key, 0), e.current.revision)
-                self.state.apply(put.place, put.name, _decoded(e.current.value, e.current.revision), e.current.revision)
+                self._count(put, _decoded(e.current.value, e.current.revision), e.current.revision)
             else:
-                self.state.apply(put.place, put.name, None, self.state.revision)
+                await self.settled(wait=True)
             raise Stale from None
-        if self.progress < revision:
-            self._ahead[key] = revision
         value = None if put.value is None else with_metadata(put.value, resourceVersion=str(revision))
-        self.state.apply(put.place, put.name, value, revision)
+        self._count(put, value, revision)
         return revision
+
+    def _count(self, put: Put, value: Json | None, revision: int) -> None:
+        """Before the watch brings it. What it has brought already, or a later write has replaced, must not come back."""
+        key = key_of(put.place, put.name)
+        if max(self.progress, self._ahead.get(key, 0)) < revision:
+            self._ahead[key] = revision
+            self.state.apply(put.place, put.name, value, revision)
 
     async def _write(self, key: str, put: Put) -> int:
         if put.value is None:
@@ -167,11 +172,11 @@ class Cache:
     # ------------------------------------------------------------ reading in order
 
     async def settled(self, *, wait: bool = False) -> int:
-        """Wait until events have come as far as the state; the revision that it then shows."""
-        target = await self.store.revision() if wait else self.state.revision
-        if self.progress < target:
+        """Wait until events have come as far as the state, which goes on meanwhile; the revision that it then shows."""
+        target = await self.store.revision() if wait else 0
+        if self.progress < max(target, self.state.revision):
             async with self._changed:
-                await self._changed.wait_for(lambda: self.progress >= target)
+                await self._changed.wait_for(lambda: self.progress >= max(target, self.state.revision))
         return self.progress
 
     async def watch(self, place: Place, after: int) -> AsyncGenerator[list[Event], None]:
