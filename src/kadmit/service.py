@@ -27,14 +27,14 @@ from kadmit.kinds import allocation, catalog
 from kadmit.presentation import runtimeconfig
 from kadmit.presentation.runtimeconfig import RuntimeConfig, RuntimeConfigError
 from kadmit.resources.state import CRDS
-from kadmit.server import auditlog, certificates, credentials, firstobjects, kubeconfigfile, lifecycle, logs, startup
+from kadmit.server import auditlog, certificates, credentials, firstobjects, kubeconfigfile, lifecycle, logs, plugins, startup
 from kadmit.server.app import Server
 from kadmit.server.audit import Auditor
 from kadmit.server.auditlog import Rotation
 from kadmit.server.cache import Cache
 from kadmit.server.certificates import Credentials
 from kadmit.server.flags import ALWAYS_ALLOW, ETCD, MEMORY, Flags
-from kadmit.server.handlers import Plugins, Resources
+from kadmit.server.handlers import Resources
 from kadmit.server.kubeconfigfile import Administrator
 from kadmit.server.lifecycle import Shutdown
 from kadmit.server.logs import Log
@@ -121,7 +121,12 @@ class _Worker:
         async with contextlib.AsyncExitStack() as stack:
             store = await _opened(flags, self._group)
             stack.push_async_callback(store.close)
-            cache = Cache(store, pool=allocation.pool(flags.service_cluster_ip_range), shared=bool(self._group))
+            cache = Cache(
+                store,
+                pool=allocation.pool(flags.service_cluster_ip_range),
+                shared=bool(self._group),
+                without=plugins.IMPLEMENTED - flags.admission_plugins,
+            )
             await cache.start()
             stack.push_async_callback(cache.stop)
             server = await self._server(cache, stack)
@@ -141,9 +146,7 @@ class _Worker:
         stack.push_async_callback(hooks.close)
         authorizer = AlwaysAllow() if ALWAYS_ALLOW in flags.authorization_mode else None
         identities = Identities(_tokens(flags, self._log), anonymous=flags.anonymous_auth)
-        resources = Resources(
-            cache, hooks, authorizer, serves=serves, plugins=Plugins.of(flags.admission_plugins), identities=identities
-        )
+        resources = Resources(cache, hooks, authorizer, serves=serves, identities=identities)
         await firstobjects.create(resources, roles=authorizer is None)
         cache.begin_history()
         plain = Plain(

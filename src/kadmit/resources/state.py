@@ -34,7 +34,9 @@ RBAC = rbac.GROUP
 class State:
     """Objects by resource, namespace and name."""
 
-    def __init__(self, *, pool: Pool | None = None) -> None:
+    def __init__(self, *, pool: Pool | None = None, without: Iterable[str] = ()) -> None:
+        """`without`: admission plugins that are off; what is registered for them is kept, and not obeyed."""
+        self._without = frozenset(without)
         self.objects: dict[Place, dict[Name, Json]] = {}
         self.revision = 0
         self._known: Known | None = Known()
@@ -99,13 +101,16 @@ class State:
         def registered(plural: str) -> list[Json]:
             return [self._as_v1(o) for o in self.all((REGISTRATION, plural))]
 
+        def unless_off(plugin: str, plural: str) -> list[Json]:
+            return [] if plugin in self._without else registered(plural)
+
         return Configuration(
-            mutating_policies=registered("mutatingadmissionpolicies"),
+            mutating_policies=unless_off("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
             mutating_bindings=registered("mutatingadmissionpolicybindings"),
-            validating_policies=registered("validatingadmissionpolicies"),
+            validating_policies=unless_off("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
             validating_bindings=registered("validatingadmissionpolicybindings"),
-            mutating_webhooks=registered("mutatingwebhookconfigurations"),
-            validating_webhooks=registered("validatingwebhookconfigurations"),
+            mutating_webhooks=unless_off("MutatingAdmissionWebhook", "mutatingwebhookconfigurations"),
+            validating_webhooks=unless_off("ValidatingAdmissionWebhook", "validatingwebhookconfigurations"),
         )
 
     def _as_v1(self, value: Json) -> Json:

@@ -8,7 +8,7 @@ that goes on from there misses and repeats nothing.
 import asyncio
 import functools
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -53,14 +53,15 @@ def parse_key(key: str) -> tuple[Place, Name]:
 class Cache:
     """State, history, and whoever waits for the next event."""
 
-    def __init__(self, store: Store, *, pool: Pool | None = None, shared: bool = False) -> None:
+    def __init__(self, store: Store, *, pool: Pool | None = None, shared: bool = False, without: Iterable[str] = ()) -> None:
         self.store = store
         self.shared = shared  # with other workers of the same server, whose writes must count at once
-        self.state = State(pool=pool)
+        self.state = State(pool=pool, without=without)
         self.progress = 0  # all events up to here have been seen, in order
         self.history: deque[Event] = deque(maxlen=HISTORY)
         self._oldest = 0  # history is complete after this revision
         self._ahead: dict[str, int] = {}  # our own writes that the watch has not brought yet
+        self._waiting = 0  # lists that wait until nothing is ahead
         self._changed = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
@@ -146,18 +147,20 @@ class Cache:
             raise Exists from None
         except base.Conflict as e:
             if e.current is not None:
-                self._count(put, _decoded(e.current.value, e.current.revision), e.current.revision)
+                await self._count(put, _decoded(e.current.value, e.current.revision), e.current.revision)
             else:
                 await self.settled(wait=True)
             raise Stale from None
         value = None if put.value is None else with_metadata(put.value, resourceVersion=str(revision))
-        self._count(put, value, revision)
+        await self._count(put, value, revision)
         return revision
 
-    def _count(self, put: Put, value: Json | None, revision: int) -> None:
+    async def _count(self, put: Put, value: Json | None, revision: int) -> None:
         """Before the watch brings it. What it has brought already, or a later write has replaced, must not come back."""
         key = key_of(put.place, put.name)
-        if max(self.progress, self._ahead.get(key, 0)) < revision:
+        if self._waiting:
+            await self._come_to(revision)
+        elif max(self.progress, self._ahead.get(key, 0)) < revision:
             self._ahead[key] = revision
             self.state.apply(put.place, put.name, value, revision)
 
@@ -172,11 +175,24 @@ class Cache:
     # ------------------------------------------------------------ reading in order
 
     async def settled(self, *, wait: bool = False) -> int:
-        """Wait until events have come as far as the state, which goes on meanwhile; the revision that it then shows."""
-        target = await self.store.revision() if wait else 0
-        if self.progress < max(target, self.state.revision):
+        """Until events have come as far as the state; the revision that it then shows. With `wait`, as far as the store is now.
+
+        The state does not run ahead any further meanwhile, for under steady writes events would never come as far.
+        """
+        if wait:
+            return await self._come_to(await self.store.revision())
+        self._waiting += 1
+        try:
+            while self.progress < self.state.revision:
+                await self._come_to(self.state.revision)
+        finally:
+            self._waiting -= 1
+        return self.progress
+
+    async def _come_to(self, revision: int) -> int:
+        if self.progress < revision:
             async with self._changed:
-                await self._changed.wait_for(lambda: self.progress >= max(target, self.state.revision))
+                await self._changed.wait_for(lambda: self.progress >= revision)
         return self.progress
 
     async def watch(self, place: Place, after: int) -> AsyncGenerator[list[Event], None]:

@@ -38,23 +38,6 @@ class WebhookCaller(Protocol):
     async def call(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Answer]: ...
 
 
-class Plugins:
-    """Which admission plugins are on."""
-
-    __slots__ = ("mutating", "validating")
-
-    def __init__(self, *, mutating: bool = True, validating: bool = True) -> None:
-        self.mutating = mutating
-        self.validating = validating
-
-    @classmethod
-    def of(cls, names: frozenset[str]) -> "Plugins":
-        return cls(
-            mutating=bool(names & {"MutatingAdmissionPolicy", "MutatingAdmissionWebhook"}),
-            validating=bool(names & {"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}),
-        )
-
-
 class Resources:
     """Answers requests for resources out of a cache, and writes through it."""
 
@@ -65,14 +48,12 @@ class Resources:
         authorizer: Rules | None,
         *,
         serves: RuntimeConfig | None = None,
-        plugins: Plugins | None = None,
         identities: Identities | None = None,
     ) -> None:
         self.cache = cache
         self.webhooks = webhooks
         self._authorizer = authorizer  # None: the roles of the cluster decide
         self.serves = serves or RuntimeConfig()
-        self.plugins = plugins or Plugins()
         self.identities = identities or Identities()
 
     @property
@@ -145,8 +126,6 @@ class Resources:
             given(),
             exchange.record,
             state.pool if exchange.info.resource == "services" else None,
-            self.plugins.mutating,
-            self.plugins.validating,
         )
 
     async def run(self, verb: Verb, deadline: float | None = None) -> Answered:
