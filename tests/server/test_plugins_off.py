@@ -12,9 +12,7 @@ _POLICY = {
             "matchPolicy": "Equivalent",
             "namespaceSelector": {},
             "objectSelector": {},
-            "resourceRules": [
-                {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"], "scope": "*"}
-            ],
+            "resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"], "scope": "*"}],
         },
         "validations": [{"expression": "false"}],
     },
