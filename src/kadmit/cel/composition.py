@@ -67,7 +67,11 @@ class Variables:
             if name not in self._programs:
                 return MISSING
             self._values[name] = CelError(f'composited variable "{name}" refers to itself')
-            self._values[name] = self._evaluate(name, self._programs[name])
+            try:
+                self._values[name] = self._evaluate(name, self._programs[name])
+            except BaseException:
+                del self._values[name]  # who tries again, with more room, must not take it for a circle
+                raise
         return self._values[name]
 
     def _evaluate(self, name: str, program: Program | CompileError) -> Value:

@@ -7,6 +7,7 @@ it to stop them. Since 3.11 calls between Python functions do not use the C stac
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -17,12 +18,13 @@ DEEP = 30_000
 
 def for_depth(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a recursive function, again with more room if the first call ran out of it."""
+    before = sys.getrecursionlimit()
     try:
         return function(*args, **kwargs)
     except RecursionError:
-        before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, DEEP))
-        try:
-            return function(*args, **kwargs)
-        finally:
-            sys.setrecursionlimit(before)
+        return function(*args, **kwargs)
+    finally:
+        if sys.getrecursionlimit() != before:
+            with suppress(RecursionError):  # we are still deep in somebody else's call, who will give it back
+                sys.setrecursionlimit(before)
