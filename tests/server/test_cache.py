@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import orjson
 
+from kadmit.resources.effects import Put
 from kadmit.resources.state import Name, Place
-from kadmit.resources.verbs import Put
 from kadmit.server.cache import Cache, key_of
 from kadmit.store.base import Batch, Compacted, Entry, Page, Unavailable
 from kadmit.store.memory import MemoryStore

@@ -227,6 +227,8 @@ class Life:
         steps = self._ledger.settle(listed)
         assert all(step <= steps[name] for name, step in follower.steps.items()), "what a watch has told is lost"
         assert follower.revision <= revision_of(listed)
+        if not follower.revision:  # NB: from revision 0 a watch tells first what is there, in the order of names
+            follower.steps, follower.revision = dict(steps), revision_of(listed)
         async with asyncio.TaskGroup() as group:
             for name in WRITERS:
                 group.create_task(self._to_the_end(write(self._client, self._ledger, name, self._is_over)))

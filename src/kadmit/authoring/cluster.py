@@ -19,8 +19,9 @@ from kadmit.matching.attributes import Json
 from kadmit.resources import verbs
 from kadmit.resources.context import Context, Given, Options, Target, metadata_of, with_metadata
 from kadmit.resources.deleting import DeleteOptions
+from kadmit.resources.effects import Put
 from kadmit.resources.state import State
-from kadmit.resources.verbs import Answered, Put, Verb
+from kadmit.resources.verbs import Answered, Verb
 
 Ask = Callable[[Sequence[Call]], Sequence[Answer]]
 

@@ -77,19 +77,19 @@ def signed(value: int) -> int:
 
 def message(number: int, value: bytes) -> bytes:
     """A field that holds bytes, text or a message."""
-    return _written(number << 3 | _BYTES) + _written(len(value)) + value
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def integer(number: int, value: int) -> bytes:
     """A field that holds an integer or a boolean."""
-    return _written(number << 3 | _VARINT) + _written(value % _RANGE)
+    return varint(number << 3 | _VARINT) + varint(value % _RANGE)
 
 
 def double(number: int, value: float) -> bytes:
-    return _written(number << 3 | _FIXED64) + _FIXED[_FIXED64].pack(value)
+    return varint(number << 3 | _FIXED64) + _FIXED[_FIXED64].pack(value)
 
 
-def _written(value: int) -> bytes:
+def varint(value: int) -> bytes:
     if value < 0x80:
         return value.to_bytes(1, "little")
     made = bytearray()

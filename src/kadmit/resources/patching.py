@@ -7,6 +7,7 @@ from kadmit.api import errors, fields, yaml
 from kadmit.api.errors import ApiError, Cause
 from kadmit.api.gojson import marshal
 from kadmit.api.meta import GroupKind
+from kadmit.api.yaml import Document
 from kadmit.kinds.decoding import DecodeError
 from kadmit.matching.attributes import Json
 from kadmit.patch import gotext, jsonpatch, managedfields, mergepatch, patchbody, strategic
@@ -20,7 +21,6 @@ from kadmit.resources.writing import Calls
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
@@ -134,7 +134,7 @@ def _refused(error: PatchError) -> ApiError:
 
 
 def _apply(context: Context, state: State, target: Target, live: Json | None, body: bytes) -> Calls:
-    config = _configuration(body)
+    document, config = _configuration(body)
     scope = ownership.scope(context.known, target)
     shown = None if live is None else subresources.view(target, live, state.known)
     try:
@@ -153,7 +153,7 @@ def _apply(context: Context, state: State, target: Target, live: Json | None, bo
         raise errors.bad_request(str(e)) from None
     except MergeError as e:
         raise strategies.apply_failed(str(e)) from None
-    _strict_yaml(context, body)
+    _strict_yaml(context, document)
     decoded = context.known.normalise(target.kind, made).object
     placed = checks.in_namespace(target, decoded)
     checks.has_name(target, placed)
@@ -166,18 +166,18 @@ def _apply(context: Context, state: State, target: Target, live: Json | None, bo
     return (yield from writing.finish_update(context, target, live, placed))
 
 
-def _configuration(body: bytes) -> Json:
+def _configuration(body: bytes) -> tuple[Document, Json]:
     try:
-        config = yaml.load(body).value
+        document = yaml.load(body)
     except yaml.YamlError as e:
         raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {e}") from None
+    config = document.value
     if not isinstance(config, dict):
         raise errors.bad_request(f"error decoding YAML: {bodies.not_an_object(config)}")
-    return config
+    return document, config
 
 
-def _strict_yaml(context: Context, body: bytes) -> None:
-    document = yaml.load(body)
+def _strict_yaml(context: Context, document: Document) -> None:
     if not document.repeated or context.options.field_validation == IGNORE:
         return
     if context.options.field_validation == STRICT:

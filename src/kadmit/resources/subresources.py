@@ -14,17 +14,18 @@ from kadmit.api.errors import ApiError, Status
 from kadmit.kinds import scaling
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import CREATE, Attributes, Json
-from kadmit.resources.context import Context, Target, metadata_of, with_metadata
+from kadmit.resources.context import Context, Target, metadata_of
+from kadmit.resources.effects import Put
 from kadmit.resources.state import State, place_of
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What an action answers, and what it does: writes (a verbs.Put), or deletes."""
+    """What an action answers, and what it does: writes, or deletes."""
 
     object: Json
     code: int = 201
-    put: Any = None
+    put: Put | None = None
     evicted: Json | None = None  # the deleteOptions of an eviction, which is a deletion
 
 
@@ -33,11 +34,6 @@ def view(target: Target, live: Json, known: Known) -> Json:
     if target.subresource == "scale":
         return scaling.scale_of(target.resource, live, known)
     return live
-
-
-def shown(target: Target, value: Json, known: Known) -> Json:
-    """What the answer to a write shows."""
-    return view(target, value, known)
 
 
 def act(context: Context, state: State, target: Target, new: Json) -> Generator[Sequence[Any], Any, Acted]:
@@ -59,8 +55,6 @@ def act(context: Context, state: State, target: Target, new: Json) -> Generator[
     if live is None:
         raise errors.not_found(target.group_resource, target.name)
     yield from chain.validate(context.snapshot, after, context.world, context.record)
-    from kadmit.resources.verbs import Put
-
     place, name = place_of(target.resource), (target.namespace, target.name)
     expected = metadata_of(live).get("resourceVersion")
     if target.subresource == "binding":
@@ -89,11 +83,3 @@ def not_here(target: Target) -> ApiError:
     """What needs a node or a signing key."""
     text = f"{target.resource.plural}/{target.subresource} is not available on this server: no nodes and no token signer"
     return ApiError(Status(501, "NotImplemented", text))
-
-
-def finalized(new: Json, live: Json) -> Json:
-    """PUT to finalize: only the finalizers of the spec change."""
-    finalizers = (new.get("spec") or {}).get("finalizers")
-    spec = {k: v for k, v in (live.get("spec") or {}).items() if k != "finalizers"}
-    made = {**live, "spec": {**spec, **({"finalizers": finalizers} if finalizers else {})}}
-    return with_metadata(made, resourceVersion=metadata_of(live).get("resourceVersion"))

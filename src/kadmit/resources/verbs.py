@@ -18,27 +18,10 @@ from kadmit.matching.attributes import Json
 from kadmit.resources import bodies, checks, definitions, deleting, lifecycle, patching, subresources, writing
 from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
 from kadmit.resources.deleting import Deleted, DeleteOptions
+from kadmit.resources.effects import Exists, Put, Stale
 from kadmit.resources.state import Name, Place, State, place_of
 
 MAX_TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """A write: an object (None deletes it) at a place, if it is still at the expected revision (None: if it is not there)."""
-
-    place: Place
-    name: Name
-    value: Json | None
-    expected: str | None
-
-
-class Exists(Exception):
-    """There is an object of this name already."""
-
-
-class Stale(Exception):
-    """The object is not at the expected revision any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +174,14 @@ def _store(context: Context, state: State, target: Target, live: Json, written: 
     metadata = metadata_of(new)
     gone = metadata.get("deletionTimestamp") is not None and not metadata.get("finalizers") and not lifecycle.is_kept(target, new)
     if not gone and new == live:
-        return Answered(subresources.shown(target, live, state.known))
+        return Answered(subresources.view(target, live, state.known))
     if context.options.dry_run:
-        return Answered(subresources.shown(target, new, state.known))
+        return Answered(subresources.view(target, new, state.known))
     expected = metadata_of(live).get("resourceVersion")
     revision = yield Put(_place(target), _name(target, target.name), None if gone else new, expected)
     if not gone:
         yield from _establish(context, target, new, revision)
-    return Answered(subresources.shown(target, with_metadata(new, resourceVersion=str(revision)), state.known))
+    return Answered(subresources.view(target, with_metadata(new, resourceVersion=str(revision)), state.known))
 
 
 # ---------------------------------------------------------------- deleting

@@ -19,8 +19,8 @@ from kadmit.kinds.allocation import Pool
 from kadmit.matching.attributes import Json
 from kadmit.presentation import continuation
 from kadmit.resources.context import with_metadata
+from kadmit.resources.effects import Exists, Put, Stale
 from kadmit.resources.state import Name, Place, State
-from kadmit.resources.verbs import Exists, Put, Stale
 from kadmit.store import base
 from kadmit.store.base import Store
 

@@ -22,8 +22,9 @@ from kadmit.presentation.runtimeconfig import RuntimeConfig
 from kadmit.resources import deprecation, subresources, verbs
 from kadmit.resources import options as write_options
 from kadmit.resources.context import Context, Given, Options, Target, metadata_of
+from kadmit.resources.effects import Exists, Put, Stale
 from kadmit.resources.state import place_of
-from kadmit.resources.verbs import Answered, Put, Verb
+from kadmit.resources.verbs import Answered, Verb
 from kadmit.server import connecting, reading, reviewing, shapes, watching
 from kadmit.server.cache import Cache
 from kadmit.server.exchange import Exchange, Reply
@@ -136,7 +137,7 @@ class Resources:
                 if isinstance(effect, Put):
                     try:
                         revision = await self.cache.put(effect)
-                    except (verbs.Exists, verbs.Stale) as e:
+                    except (Exists, Stale) as e:
                         effect = verb.throw(e)
                         continue
                     effect = verb.send(revision)
