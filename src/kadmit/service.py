@@ -146,7 +146,9 @@ class _Worker:
         stack.push_async_callback(hooks.close)
         authorizer = AlwaysAllow() if ALWAYS_ALLOW in flags.authorization_mode else None
         identities = Identities(_tokens(flags, self._log), anonymous=flags.anonymous_auth)
-        resources = Resources(cache, hooks, authorizer, serves=serves, identities=identities)
+        resources = Resources(
+            cache, hooks, authorizer, serves=serves, identities=identities, allow_privileged=flags.allow_privileged
+        )
         await firstobjects.create(resources, roles=authorizer is None)
         cache.begin_history()
         plain = Plain(

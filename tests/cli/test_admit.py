@@ -200,6 +200,13 @@ def test_an_object_that_its_kind_does_not_allow_is_denied(folder: Folder) -> Non
     assert result["status"]["reason"] == "Invalid"
 
 
+def test_a_pod_may_be_privileged_unless_a_policy_says_no(folder: Folder) -> None:
+    """As in the clusters that people have, whose server is started so."""
+    container = "{name: c, image: i, securityContext: {privileged: true}}"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{container}]}}\n"
+    assert folder.admit("", pod).exit_code == 0
+
+
 def test_warnings_and_audit_annotations_are_told(folder: Folder) -> None:
     policies = validating(
         "object.data.level == 'high'",

@@ -72,6 +72,7 @@ class Admission:
     warnings: Sequence[str] = ()
     annotations: dict[str, str] = field(default_factory=dict)
     steps: Sequence[Step] = ()
+    record: Record = field(default_factory=Record)
 
     @property
     def allowed(self) -> bool:
@@ -188,6 +189,7 @@ class Admitting:
             state.pool,
             mutating=False,
             validating=False,
+            allow_privileged=True,
         )
         at = replace(target, name="") if operation == CREATE else target
         verb = (verbs.create if operation == CREATE else verbs.update)(context, state, at, body)
@@ -227,6 +229,7 @@ class Admitting:
             tuple(dict.fromkeys(record.warnings)),
             annotations,
             explanation.steps(self._cluster.state, record, calls=calls, refused=status is not None),
+            record,
         )
 
 

@@ -55,6 +55,7 @@ class Workspace:
         self._turn = 0
         self.cluster = Cluster(ask=ask, given=self.given)
         self.cluster.authorizer = Roles(self.cluster.state)
+        self.cluster.allow_privileged = True  # as everybody sets up a cluster, if not as its server is by default
         for name in _FROM_THE_START:
             self.make_namespace(name)
         for manifest in sorted(manifests, key=_is_no_definition):

@@ -88,6 +88,7 @@ class Context:
     pool: Pool | None = None  # addresses for Services
     mutating: bool = True  # whether the mutating and validating plugins are on
     validating: bool = True
+    allow_privileged: bool = False  # whether containers may be privileged at all
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ def validate_create(context: Context, target: Target, new: Json) -> None:
         _refuse(target, new, custom.validate_create(definition, new))
         _warn(context, metadata.finalizer_warnings(metadata_of(new)))
         return
-    _refuse(target, new, rules.validate_create(target.kind, new, RuleContext(check_client=validate_client)))
+    _refuse(target, new, rules.validate_create(target.kind, new, _rules_of(context, target)))
     _refuse_escalation(context, target, new, None)
     _warn(context, rule_warnings.of(target.kind, new))
 
@@ -130,10 +130,13 @@ def validate_update(context: Context, target: Target, new: Json, old: Json) -> N
         _refuse(target, new, custom.validate_update(definition, new, old, target.subresource))
         _warn(context, metadata.finalizer_warnings(metadata_of(new), metadata_of(old)))
         return
-    asked = RuleContext(subresource=target.subresource, check_client=validate_client)
-    _refuse(target, new, rules.validate_update(target.kind, new, old, asked))
+    _refuse(target, new, rules.validate_update(target.kind, new, old, _rules_of(context, target)))
     _refuse_escalation(context, target, new, old)
     _warn(context, rule_warnings.of(target.kind, new, old, target.subresource))
+
+
+def _rules_of(context: Context, target: Target) -> RuleContext:
+    return RuleContext(context.allow_privileged, target.subresource, validate_client)
 
 
 def _refuse_escalation(context: Context, target: Target, new: Json, old: Json | None) -> None:

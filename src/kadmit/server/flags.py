@@ -81,6 +81,7 @@ class Flags:
     admission_control_config_file: Path | None = _flag(
         None, values.path, "FILE", "AdmissionConfiguration: how to authenticate to webhooks."
     )
+    allow_privileged: bool = _flag(False, values.boolean, "BOOL", "Let containers be privileged.")
     enable_admission_plugins: tuple[str, ...] = _flag((), values.items, "NAMES", "Admission plugins to turn on.")
     disable_admission_plugins: tuple[str, ...] = _flag((), values.items, "NAMES", "Admission plugins to turn off.")
     runtime_config: str = _flag("", values.joined, "PAIRS", "API versions to turn on or off: GROUP/VERSION=true,api/beta=false.")

@@ -25,7 +25,6 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "aggregator-reject-forwarding-redirect": _NO_AGGREGATION,
     "allow-metric-labels": _METRICS,
     "allow-metric-labels-manifest": _METRICS,
-    "allow-privileged": "no container is ever run",
     "api-audiences": _NO_SERVICE_ACCOUNT_TOKENS,
     "audit-log-batch-buffer-size": _BUFFERED,
     "audit-log-batch-max-size": _BUFFERED,

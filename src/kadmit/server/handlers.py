@@ -50,12 +50,14 @@ class Resources:
         *,
         serves: RuntimeConfig | None = None,
         identities: Identities | None = None,
+        allow_privileged: bool = False,
     ) -> None:
         self.cache = cache
         self.webhooks = webhooks
         self._authorizer = authorizer  # None: the roles of the cluster decide
         self.serves = serves or RuntimeConfig()
         self.identities = identities or Identities()
+        self._allow_privileged = allow_privileged
 
     @property
     def authorizer(self) -> Rules:
@@ -127,6 +129,7 @@ class Resources:
             given(),
             exchange.record,
             state.pool if exchange.info.resource == "services" else None,
+            allow_privileged=self._allow_privileged,
         )
 
     async def run(self, verb: Verb, deadline: float | None = None) -> Answered:
