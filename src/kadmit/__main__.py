@@ -1,5 +1,5 @@
 """python -m kadmit."""
 
-from kadmit.cli import main
+from kadmit.cli import run
 
-main()
+run()

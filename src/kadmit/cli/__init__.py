@@ -10,6 +10,7 @@ _COMMANDS = {
     "admit": ("kadmit.cli.admit", "Run the whole admission chain on manifests."),
     "check": ("kadmit.cli.check", "Check policies, bindings and webhook configurations."),
     "serve": ("kadmit.cli.serve", "Serve the Kubernetes API with its admission."),
+    "completion": ("kadmit.cli.completion", "Print the completion script of a shell."),
 }
 
 
@@ -39,4 +40,4 @@ def main() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """For `python -m kadmit`."""
-    main(args=arguments)
+    main(args=arguments, prog_name="kadmit")
