@@ -114,3 +114,19 @@ def test_a_mutation_leaves_no_variables_to_the_garbage_collector() -> None:
         assert not [found for found in gc.get_objects() if type(found) is Variables]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/spec', value: variables.v60}]"}},
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{spec: variables.v60}"}},
+    ],
+    ids=["JSONPatch", "ApplyConfiguration"],
+)
+def test_a_patch_that_is_small_only_in_memory_is_refused(mutation: dict[str, Any]) -> None:
+    doubling = [{"name": f"v{i + 1}", "expression": f"[variables.v{i}, variables.v{i}]"} for i in range(60)]
+    variables = [{"name": "v0", "expression": "[1]"}, *doubling]
+    given = cluster()
+    with pytest.raises(ApiError, match="more than 10000000 steps of work"):
+        admit(given, snapshot(mutations=[mutation], variables=variables), request(given))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kadmit.cel import composition, environment, jsonform, trace
+from kadmit.cel import composition, environment, jsonform, trace, work
 from kadmit.cel.program import Evaluation
 from kadmit.cel.source import CompileError
 from kadmit.cel.values import CelError, Value
@@ -28,10 +28,10 @@ OBJECT: dict[str, Value] = {
 }
 
 
-def soon(work: Callable[[], object]) -> object:
+def soon(deed: Callable[[], object]) -> object:
     """What it gives, which must not take long."""
     start = time.process_time()
-    found = work()
+    found = deed()
     assert time.process_time() - start < SOON
     return found
 
@@ -264,6 +264,59 @@ def test_doubling_through_variables_ends_with_an_error(first: str, again: str, e
     assert isinstance(found, str)
     assert found.startswith('composited variable "v70" fails to evaluate: composited variable "v69" fails to evaluate: ')
     assert found.endswith(error)
+
+
+SHARED = ["$ == $", "'%s'.format([$])", "$ in [$]", "[$].indexOf($)", "sets.contains([$], [$])"]
+
+
+@pytest.mark.parametrize("expression", SHARED)
+def test_a_list_that_is_small_only_in_memory_is_not_walked_to_its_end(expression: str) -> None:
+    assert soon(lambda: with_variables("[1]", "[$, $]", 60, expression)) == work.TOO_MUCH
+
+
+@pytest.mark.parametrize("expression", ["$.flatten(100)", "dyn($).flatten(100)"])
+def test_flattening_ends_with_the_longest_list(expression: str) -> None:
+    assert soon(lambda: with_variables("[1]", "[$, $]", 60, expression)) == LIST_TOO_LONG
+
+
+def test_a_value_that_is_small_only_in_memory_is_not_shown() -> None:
+    value: Value = [1]
+    for _ in range(60):
+        value = [value, value]
+    assert soon(lambda: jsonform.to_json(value)) == jsonform.TOO_LARGE
+
+
+UNPRICED = [
+    "object.numbers.all(x, x in object.numbers)",
+    "object.words.all(x, x in object.words)",
+    "object.numbers.map(x, '%s'.format([object.text]))",
+    "object.numbers.map(x, dyn(object.text) + dyn(object.text))",
+    "object.numbers.map(x, object.numbers + object.numbers)",
+    "object.numbers.map(x, bytes(object.text))",
+    "object.numbers.map(x, object.text.replace('x', 'yyyyyyyyyyyyyyyy'))",
+    "object.numbers.map(x, [object.numbers, object.numbers].flatten())",
+    "object.numbers.all(x, [object.text] == [object.text])",
+    "object.numbers.all(x, !matches('a', object.text.substring(100001)))",
+    "object.text.matches(object.text.substring(150000))",
+    "object.text.find(object.text.substring(150000))",
+    "object.text.findAll(object.text.substring(150000))",
+]
+LARGE: dict[str, Value] = {
+    "text": "x" * 200_000,
+    "numbers": list(range(100_000)),
+    "words": [str(number) for number in range(100_000)],
+}
+
+
+@pytest.mark.parametrize("expression", UNPRICED)
+def test_work_that_costs_nothing_is_bounded_all_the_same(expression: str) -> None:
+    assert soon(lambda: answer(expression, object=LARGE)) == work.TOO_MUCH
+
+
+def test_an_evaluation_pays_for_its_own_work_only() -> None:
+    program = ENVIRONMENT.compile("object.numbers.exists(x, x in object.numbers)")
+    for _ in range(300):
+        assert program.evaluate({"object": LARGE}).value is True
 
 
 def test_a_long_chain_of_variables_is_followed() -> None:

@@ -9,7 +9,7 @@ with the limit once per loop turn.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from kadmit.cel import cost, fastpath, templates, tolerance
+from kadmit.cel import cost, fastpath, templates, tolerance, work
 from kadmit.cel.attributes import Attribute, AttributeStep, Computed, Conditional, Key, Named, Relative
 from kadmit.cel.emission import Emission, Operand, TooBig
 from kadmit.cel.evaluator import (
@@ -47,6 +47,7 @@ _SUPPORT: dict[str, object] = {
     **{f.__name__: f for f in (fastpath.usual, fastpath.equals, fastpath.differs, fastpath.smaller_traversal, fastpath.index)},
     **{f.__name__: f for f in (fastpath.element, fastpath.has, fastpath.try_index, fastpath.make_map, fastpath.call_charge)},
     "missing": fastpath.missing,
+    "spend_text": work.spend_text,
     **templates.SUPPORT,
 }
 _BUILTINS: dict[str, object] = {
@@ -61,7 +62,7 @@ def compile_step(step: Step, limit: int, exact: Runner) -> Runner:
     emitter = Emitter()
     try:
         result = tolerance.emit(emitter, step)
-    except (TooBig, RecursionError):
+    except (TooBig, RecursionError, work.TooMuchWork):
         return exact
     emission = emitter.emission
     emission.flush()
@@ -338,7 +339,9 @@ class Emitter:
                 parts.append(f"({value} if {value}.__class__ is str else {written})" if piece.verb == "s" else written)
         self.emission.charge(10 + cost.traversal(text.value))
         made = self.emission.assign(" + ".join(parts) or self.emission.constant(""), str)
-        self.emission.line(f"if len({made.text}) > {formatting.MAX_LENGTH}: raise SLOW")
+        with self.emission.block(f"if len({made.text}) > {work.SHORT}:"):
+            self.emission.line(f"if len({made.text}) > {formatting.MAX_LENGTH}: raise SLOW")
+            self.emission.line(f"spend_text(len({made.text}))")
         return made
 
     # ------------------------------------------------------------ literals

@@ -7,7 +7,7 @@ counted here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kadmit.cel import types
+from kadmit.cel import types, work
 from kadmit.cel.environment import VARIABLES_TYPE, Environment, variable_type, with_policy_variables
 from kadmit.cel.fastpath import SLOW
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
@@ -77,11 +77,16 @@ class Variables:
     def _evaluate(self, name: str, program: Program | CompileError) -> Value:
         if isinstance(program, CompileError):
             return CelError(f'composited variable "{name}" fails to compile: {program}')
-        value, cost = program.run(self._bindings)
+        value, cost = work.alone(program.run, self._bindings)
         self.cost += cost
         if value.__class__ is CelError:
             return CelError(f'composited variable "{name}" fails to evaluate: {value.message}')
         return value
+
+    @property
+    def asked(self) -> Mapping[str, Value]:
+        """The variables that somebody has asked for so far, in the order of asking."""
+        return self._values
 
     def __getitem__(self, name: str) -> Value:
         """For generated functions: only good news."""

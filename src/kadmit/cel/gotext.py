@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from math import inf, isinf, isnan, nan
 
-from kadmit.cel import gotime, room
+from kadmit.cel import gotime, room, work
 from kadmit.cel.types import Type
 from kadmit.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, MapValue, Optional, Timestamp, UInt, Value
 
@@ -192,10 +192,12 @@ def _display(value: Value) -> str:
 
 
 def _display_list(value: Value) -> str:
+    work.spend_visit(len(value))
     return "[" + ", ".join([_display(item) for item in value]) + "]"
 
 
 def _display_map(value: Value) -> str:
+    work.spend_visit(len(value))
     pairs = value.entries.values() if value.__class__ is MapValue else value.items()
     return "{" + ", ".join([f"{_display(k)}: {_display(v)}" for k, v in pairs]) + "}"
 

@@ -7,15 +7,24 @@ their text, an optional {"optional": [value]}, map keys text.
 import math
 from base64 import b64encode
 
-from kadmit.cel import gotext, gotime, operators
+from kadmit.cel import gotext, gotime, operators, work
 from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
 from kadmit.cel.operators import MISSING
 from kadmit.cel.types import Type
 from kadmit.cel.values import Duration, MapValue, Optional, Timestamp, UInt, Value
 
+TOO_LARGE = "(too large to be shown)"
+
 
 def to_json(value: Value) -> object:
-    """A value of plain JSON types."""
+    """A value of plain JSON types. NB: a list that holds the same list twice, again and again, is small only in memory."""
+    try:
+        return work.alone(_json, value)
+    except work.TooMuchWork:
+        return TOO_LARGE
+
+
+def _json(value: Value) -> object:
     kind = value.__class__
     if kind is float and not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
@@ -24,9 +33,11 @@ def to_json(value: Value) -> object:
     if kind is UInt:
         return int(value)
     if kind is list:
-        return [to_json(v) for v in value]
+        work.spend_visit(len(value))
+        return [_json(v) for v in value]
     if kind is dict or kind is MapValue:
-        return {key_text(k): to_json(v) for k, v in operators.items(value)}
+        work.spend_visit(len(value))
+        return {key_text(k): _json(v) for k, v in operators.items(value)}
     return _special(value)
 
 
@@ -41,9 +52,9 @@ def _special(value: Value) -> object:
         case Type():
             return value.name
         case Optional():
-            return {"optional": [to_json(value.value)] if value.present else []}
+            return {"optional": [_json(value.value)] if value.present else []}
         case ObjectValue():
-            return {k: to_json(v) for k, v in value.fields.items()}
+            return {k: _json(v) for k, v in value.fields.items()}
         case JSONPatchValue():
             return _operation(value)
     return str(value)
@@ -54,7 +65,7 @@ def _operation(value: JSONPatchValue) -> dict[str, object]:
     if value.from_:
         made["from"] = value.from_
     if value.value is not MISSING:
-        made["value"] = to_json(value.value)
+        made["value"] = _json(value.value)
     return made
 
 

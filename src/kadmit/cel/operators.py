@@ -7,7 +7,7 @@ let numbers grow without end and slice strings by negative indexes; nothing here
 import math
 from collections.abc import Callable
 
-from kadmit.cel import gotext, gotime
+from kadmit.cel import gotext, gotime, work
 from kadmit.cel.types import Type
 from kadmit.cel.values import (
     INT_MAX,
@@ -42,6 +42,8 @@ def equal(a: Value, b: Value) -> Value:
     """CEL's ==: numbers by value across their types, everything else only within its type."""
     kind = a.__class__
     if kind is str:
+        if len(a) > work.SHORT:
+            work.spend(len(a) >> 6)  # NB: comparing texts is much faster than making them
         return b.__class__ is str and a == b
     if a is None or b is None:
         return a is b
@@ -77,6 +79,7 @@ def _equal_numbers(a: Value, b: Value) -> bool:
 def _equal_lists(a: list[Value], b: Value) -> Value:
     if b.__class__ is not list or len(a) != len(b):
         return False
+    work.spend_visit(len(a))
     # NB: an element comparison that fails (an error) does not make lists unequal.
     return all(equal(x, y) is not False for x, y in zip(a, b, strict=True))
 
@@ -84,6 +87,7 @@ def _equal_lists(a: list[Value], b: Value) -> Value:
 def _equal_maps(a: Value, b: Value) -> Value:
     if (b.__class__ is not dict and b.__class__ is not MapValue) or len(a) != len(b):
         return False
+    work.spend_visit(len(a))
     for key, value in items(a):
         other = find(b, key)
         if other is MISSING or equal(value, other) is False:
@@ -195,8 +199,15 @@ def add(a: Value, b: Value) -> Value:
         return _uint(int(a) + int(b))
     if kind is list:
         # NB: lists are joined by copying, and + costs 1 whatever their length: doubling must end somewhere.
-        return a + b if len(a) + len(b) <= MAX_LIST else LIST_TOO_LONG
-    if kind is str or kind is float or kind is bytes:
+        length = len(a) + len(b)
+        if length > MAX_LIST:
+            return LIST_TOO_LONG
+        work.spend(length >> 1)
+        return a + b
+    if kind is str or kind is bytes:
+        work.spend_text(len(a) + len(b))
+        return a + b
+    if kind is float:
         return a + b
     return NO_OVERLOAD
 
@@ -354,6 +365,10 @@ def contains(element: Value, container: Value) -> Value:
     """The `in` operator."""
     kind = container.__class__
     if kind is list:
+        if element.__class__ is str:
+            work.spend(len(container) >> 3)
+            return element in container  # NB: no other value equals a string in Python either
+        work.spend(len(container))
         return any(equal(element, other) is True for other in container)
     if kind is dict or kind is MapValue:
         return find(container, element) is not MISSING

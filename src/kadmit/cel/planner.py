@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kadmit.cel import ast, re2, types
+from kadmit.cel import ast, re2, types, work
 from kadmit.cel.ast import Expr
 from kadmit.cel.attributes import (
     Attribute,
@@ -426,13 +426,27 @@ def _with_pattern(call: Call) -> Step:
 
 
 def _pattern_code(function: str, pattern: re2.Pattern) -> Impl:
+    free = work.free_length(pattern.source)
+
     def matches(text: Value, _: Value) -> Value:
-        return pattern.search(text) if text.__class__ is str else NO_OVERLOAD
+        if text.__class__ is not str:
+            return NO_OVERLOAD
+        if len(text) > free:
+            work.spend_match(text, pattern.source)
+        return pattern.search(text)
 
     def find(text: Value, _: Value) -> Value:
-        return pattern.find(text) if text.__class__ is str else NO_OVERLOAD
+        if text.__class__ is not str:
+            return NO_OVERLOAD
+        if len(text) > free:
+            work.spend_match(text, pattern.source)
+        return pattern.find(text)
 
     def find_all(text: Value, _: Value, limit: Value = -1) -> Value:
-        return pattern.find_all(text, limit) if text.__class__ is str and limit.__class__ is int else NO_OVERLOAD
+        if text.__class__ is not str or limit.__class__ is not int:
+            return NO_OVERLOAD
+        if len(text) > free:
+            work.spend_match(text, pattern.source)
+        return pattern.find_all(text, limit)
 
     return {"matches": matches, "find": find, "findAll": find_all}[function]

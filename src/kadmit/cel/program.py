@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kadmit.cel import compiler, cost, room
+from kadmit.cel import compiler, cost, room, work
 from kadmit.cel.checker import Checked
 from kadmit.cel.compiler import Runner
 from kadmit.cel.cost import CostPanic
@@ -12,6 +12,7 @@ from kadmit.cel.types import Type
 from kadmit.cel.values import CelError, Value
 
 LIMIT_ERROR = CelError(cost.LIMIT_EXCEEDED)
+WORK_ERROR = CelError(work.TOO_MUCH)
 
 
 class Evaluation(NamedTuple):
@@ -45,9 +46,11 @@ class Program:
         """The same, by walking the tree; `trace` is told every sub-expression's value by node id."""
         run = Run(self.limit, trace)
         try:
-            value = room.for_depth(self.step.evaluate, run, Bindings(bindings))
+            value = work.alone(room.for_depth, self.step.evaluate, run, Bindings(bindings))
         except CostExceeded:
             value = LIMIT_ERROR
+        except work.TooMuchWork:
+            value = WORK_ERROR
         except CostPanic as e:
             value = CelError(f"internal error: {e}")
         return Evaluation(value, run.cost)

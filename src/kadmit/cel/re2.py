@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from re2 import _re2
 
-from kadmit.cel import go_regexp
+from kadmit.cel import go_regexp, work
 from kadmit.cel.values import CelError
 
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
@@ -18,6 +18,8 @@ _CACHED_PATTERNS = 128  # each may use up to _MEMORY
 _MEMORY = 8 << 20
 _LARGE_MEMORY = 64 << 20  # for patterns which Go takes and the usual budget does not; these are never cached
 _CACHED_LENGTH = 10_000
+_STEPS = 20  # of work, to compile a character, or for one match of many
+MAX_LENGTH = 100_000  # as long as an expression, and so any pattern that is written in one
 
 
 class Pattern:
@@ -59,6 +61,7 @@ class Pattern:
             previous_end = end
             if accepted:
                 found.append(data[start:end].decode())
+        work.spend(_STEPS * len(found))
         return found
 
 
@@ -78,11 +81,24 @@ def _next_character(data: bytes, position: int) -> int:
 
 def compile_pattern(source: str) -> Pattern | CelError:
     """The pattern, or `error parsing regexp: …` in Go's words."""
+    if len(source) > MAX_LENGTH:
+        return _too_large(source)
     found = _cached(source) if len(source) <= _CACHED_LENGTH else _compile(source, _MEMORY)
     if found is None:
         found = _compile(source, _LARGE_MEMORY)
     # Go's limit is higher than what we give to one pattern; the answer is the one that Go has for that.
-    return found or CelError(str(go_regexp.SyntaxIssue("expression too large", source)))
+    return found or _too_large(source)
+
+
+def compile_value(source: str) -> Pattern | CelError:
+    """The same for a pattern that is only known when an expression runs: what is not cached is counted as work."""
+    if len(source) > _CACHED_LENGTH:
+        work.spend(_STEPS * len(source))
+    return compile_pattern(source)
+
+
+def _too_large(source: str) -> CelError:
+    return CelError(str(go_regexp.SyntaxIssue("expression too large", source)))
 
 
 def _compile(source: str, memory: int) -> Pattern | CelError | None:

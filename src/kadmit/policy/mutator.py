@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from kadmit.api.errors import ApiError, Status
 from kadmit.api.meta import GroupVersionKind
-from kadmit.cel import cost
+from kadmit.cel import cost, work
 from kadmit.cel.library.mutation import OBJECT, ObjectValue
 from kadmit.cel.source import CompileError
 from kadmit.cel.values import Value
@@ -48,9 +48,11 @@ def mutate(mutation: Mutation, bound: Mapping[str, Value], kind: GroupVersionKin
     origin = Provenance(bound)
     change = _apply_configuration if mutation.apply_configuration else _json_patch
     try:
-        return change(value, live, kind, origin, world)
+        return work.alone(change, value, live, kind, origin, world)
     except Unconvertible as e:
         return Rejection(str(e))
+    except work.TooMuchWork:
+        return Rejection(work.TOO_MUCH)
 
 
 def _json_patch(value: Value, live: Json, kind: GroupVersionKind, origin: Provenance, world: Kinds) -> "Json | Rejection":

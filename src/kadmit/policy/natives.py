@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from kadmit.cel import gotext, gotime, operators
+from kadmit.cel import gotext, gotime, operators, work
 from kadmit.cel.library.cidr import CIDR
 from kadmit.cel.library.ip import IP
 from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
@@ -83,8 +83,10 @@ def _value_json(value: Value) -> Any:
     if kind is float:
         return _number(value)
     if kind is list:
+        work.spend_visit(len(value))
         return [_value_json(v) for v in value]
     if kind is dict:
+        work.spend_visit(len(value))
         return {k: _value_json(v) for k, v in value.items()}
     return _special_json(value)
 
@@ -115,6 +117,7 @@ def _special_json(value: Value) -> Any:
                 raise NoJson("optional.none() dereference")
             return _value_json(value.value)
         case MapValue():
+            work.spend_visit(len(value))
             return {_key(k): _value_json(v) for k, v in operators.items(value)}
         case ObjectValue() | JSONPatchValue():
             # NB: kube-apiserver's handler panics here.
@@ -233,9 +236,11 @@ def misnamed(value: Value, path: str) -> Iterable[str]:
             if inner.__class__ in _NESTING:
                 yield from misnamed(inner, f"{path}.{field}")
     elif kind is list:
+        work.spend_visit(len(value))
         for inner in value:
             yield from misnamed(inner, path)
     elif kind is dict:
+        work.spend_visit(len(value))
         for inner in value.values():
             yield from misnamed(inner, path)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isinf, isnan
 
-from kadmit.cel import ast, gotext, gotime, room
+from kadmit.cel import ast, gotext, gotime, room, work
 from kadmit.cel.declarations import Example, Function, function, member
 from kadmit.cel.types import DYN, STRING, Kind, Type, list_of
 from kadmit.cel.values import CelError, Duration, MapValue, Timestamp, UInt, Value, type_of
@@ -152,6 +152,7 @@ def format_text(text: str, args: list[Value]) -> Value:
                 return TOO_LONG
     except _Refused as refused:
         return CelError(str(refused))
+    work.spend_text(length)
     return "".join(parts)
 
 
@@ -274,8 +275,10 @@ def _member(value: Value) -> str:
     """A value inside a list or map, or one of these: as a CEL literal."""
     kind = value.__class__
     if kind is str:
+        work.spend_text(len(value))
         return gotext.quote(value)
     if kind is list:
+        work.spend_visit(len(value))
         return "[" + ", ".join([_member(item) for item in value]) + "]"
     if kind is dict or kind is MapValue:
         return _map(value)
@@ -287,6 +290,7 @@ def _member(value: Value) -> str:
 
 def _map(value: Value) -> str:
     """NB: sorted by the text of the keys, so 10 comes before 2."""
+    work.spend_visit(len(value))
     pairs = value.items() if value.__class__ is dict else value.entries.values()
     return "{" + ", ".join([f"{k}:{v}" for k, v in sorted([(_key(k), _member(v)) for k, v in pairs], key=_first)]) + "}"
 

@@ -10,7 +10,7 @@ answer `BEYOND_LIMIT` at once; the cost that follows cancels the evaluation with
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
-from kadmit.cel import operators, types
+from kadmit.cel import operators, types, work
 from kadmit.cel.cost import CostPanic
 from kadmit.cel.declarations import Cost, Example, Function, Impl, Overload, function, member, plain
 from kadmit.cel.types import Trait, Type
@@ -126,6 +126,8 @@ def flattened(*args: Value) -> Value:
     if depth < 0:
         return CelError("level must be non-negative")
     while depth and any(item.__class__ is list for item in items):
+        if sum(len(item) if item.__class__ is list else 1 for item in items) > operators.MAX_LIST:
+            return operators.LIST_TOO_LONG
         items, depth = _one_level(items), depth - 1
     return items
 
@@ -134,6 +136,7 @@ def _one_level(items: list[Value]) -> list[Value]:
     flat: list[Value] = []
     for item in items:
         flat.extend(item) if item.__class__ is list else flat.append(item)
+    work.spend(len(items) + (len(flat) >> 1))
     return flat
 
 
@@ -218,8 +221,10 @@ def traversal_cost(value: Value) -> int:
         elif kind is bytes:
             cost += int(len(part) * TRAVERSAL)
         elif kind is list:
+            work.spend_visit(len(part))
             waiting.extend(part)
         elif kind is dict or kind is MapValue:
+            work.spend_visit(len(part))
             waiting.extend(chain.from_iterable(operators.items(part)))
         else:
             cost += 1

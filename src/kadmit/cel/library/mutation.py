@@ -6,7 +6,7 @@ are type names held against the path at which they stand, and values against the
 
 from collections.abc import Callable
 
-from kadmit.cel import operators, types
+from kadmit.cel import operators, types, work
 from kadmit.cel.operators import MISSING
 from kadmit.cel.types import DYN, STRING, Type
 from kadmit.cel.values import CelError, MapValue, Optional, Value, go_name
@@ -81,6 +81,7 @@ def deeply_equal(a: Value, b: Value) -> bool:
     if a.__class__ is ObjectValue:
         return bool(a.cel_type.name == b.cel_type.name) and deeply_equal(a.fields, b.fields)
     if a.__class__ is dict:
+        work.spend_visit(len(a))
         return a.keys() == b.keys() and all(deeply_equal(a[k], b[k]) for k in a)
     return bool(a == b)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
-from kadmit.cel import re2
+from kadmit.cel import re2, work
 from kadmit.cel.declarations import Example, Function, function, member
 from kadmit.cel.library.lists import TRAVERSAL, size_of
 from kadmit.cel.types import INT, STRING, list_of
@@ -14,12 +14,14 @@ _LIST_OF_STRING = list_of(STRING)
 
 
 def _find(text: str, pattern: str) -> Value:
-    compiled = re2.compile_pattern(pattern)
+    work.spend_match(text, pattern)
+    compiled = re2.compile_value(pattern)
     return compiled.find(text) if isinstance(compiled, re2.Pattern) else _illegal(compiled)
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> Value:
-    compiled = re2.compile_pattern(pattern)
+    work.spend_match(text, pattern)
+    compiled = re2.compile_value(pattern)
     return compiled.find_all(text, limit) if isinstance(compiled, re2.Pattern) else _illegal(compiled)
 
 

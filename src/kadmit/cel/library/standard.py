@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kadmit.cel import gotext, gotime, operators, re2, types
+from kadmit.cel import gotext, gotime, operators, re2, types, work
 from kadmit.cel.declarations import Example, Function, Impl, Overload, function, member, plain
 from kadmit.cel.operators import (
     INT_OVERFLOW,
@@ -149,7 +149,13 @@ def _int_to_uint(n: int) -> Value:
     return UInt(n) if n >= 0 else UINT_OVERFLOW
 
 
+def _string_to_bytes(text: str) -> Value:
+    work.spend_text(len(text))
+    return text.encode()
+
+
 def _bytes_to_string(value: bytes) -> Value:
+    work.spend_text(len(value))
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -174,7 +180,7 @@ CONVERSIONS: tuple[Function, ...] = (
     function(
         "bytes",
         plain("bytes_to_bytes", (BYTES,), BYTES, _identity),
-        plain("string_to_bytes", (STRING,), BYTES, str.encode),
+        plain("string_to_bytes", (STRING,), BYTES, _string_to_bytes),
         doc="the UTF-8 bytes of a string",
         examples=(Example("bytes('é')", "w6k="),),
     ),
@@ -264,7 +270,8 @@ def _ends_with(text: Value, part: Value) -> Value:
 def _matches(text: Value, pattern: Value) -> Value:
     if pattern.__class__ is not str:
         return NO_OVERLOAD
-    compiled = re2.compile_pattern(pattern)
+    work.spend_match(text, pattern)
+    compiled = re2.compile_value(pattern)
     return compiled if isinstance(compiled, CelError) else compiled.search(text)
 
 

@@ -7,7 +7,7 @@ longer (`replace('', big)`), so what would not fit into memory is refused before
 from collections.abc import Sequence
 from math import ceil
 
-from kadmit.cel import gotext
+from kadmit.cel import gotext, work
 from kadmit.cel.declarations import Example, Function, function, member, plain
 from kadmit.cel.library import formatting
 from kadmit.cel.library.lists import TRAVERSAL, one_traversal, size_of
@@ -24,6 +24,7 @@ _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _QUOTED = str.maketrans(
     {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\""}
 )
+_SMALL = 10_000  # a text that cannot grow longer is made without counting first
 _FEW = 16  # so many texts are joined without counting first
 
 
@@ -74,8 +75,11 @@ def _replace(text: str, old: str, new: str) -> Value:
 
 
 def _replace_some(text: str, old: str, new: str, limit: int) -> Value:
-    if (len(text) + 1) * len(new) > formatting.MAX_LENGTH and _grown(text, old, new, limit) > formatting.MAX_LENGTH:
-        return formatting.TOO_LONG
+    if (len(text) + 1) * len(new) > _SMALL:
+        length = _grown(text, old, new, limit)
+        if length > formatting.MAX_LENGTH:
+            return formatting.TOO_LONG
+        work.spend_text(length)
     return text.replace(old, new, limit)
 
 
