@@ -5,10 +5,12 @@ compiled policy and meets the failure policy when a request comes.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kadmit.api.meta import GroupVersionKind, parse_api_version
 from kadmit.cel import composition, environment, types
+from kadmit.cel.composition import Composition
 from kadmit.cel.environment import NEWEST, Environment
 from kadmit.cel.library.mutation import JSON_PATCH_TYPE, OBJECT_TYPE
 from kadmit.cel.source import CompileError
@@ -38,6 +40,17 @@ def compile_mutating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
     params = spec.get("paramKind") is not None
     plain = environment.admission(minor, params=params)
     composed, env = composition.compose(_variables(spec), plain, environment.admission(minor, mutating=True, params=params))
+    return replace(
+        _policy(raw, plain, composed),
+        mutations=tuple(_mutation(m, env) for m in spec.get("mutations") or ()),
+        reinvoke=spec.get("reinvocationPolicy") == "IfNeeded",
+        asks_authorizer="authorizer" in str(spec),
+    )
+
+
+def _policy(raw: Mapping[str, Any], plain: Environment, composed: Composition) -> Policy:
+    """What policies of both kinds have."""
+    spec = raw.get("spec") or {}
     return Policy(
         name=raw["metadata"]["name"],
         criteria=compile_policy_criteria(spec.get("matchConstraints") or {}),
@@ -45,9 +58,6 @@ def compile_mutating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
         conditions=compile_conditions(spec.get("matchConditions") or (), plain),
         composition=composed,
         param_kind=_param_kind(spec),
-        mutations=tuple(_mutation(m, env) for m in spec.get("mutations") or ()),
-        reinvoke=spec.get("reinvocationPolicy") == "IfNeeded",
-        asks_authorizer="authorizer" in str(spec),
     )
 
 
@@ -66,13 +76,8 @@ def compile_validating(raw: Mapping[str, Any], minor: int = NEWEST) -> Policy:
     # NB: messages cannot ask the authorizer. Audit annotations compile as if they could, and fail when they do.
     unauthorized = environment.admission(minor, params=params, authorizer_=False)
     _, quiet = composition.compose(_variables(spec), plain, unauthorized)
-    return Policy(
-        name=raw["metadata"]["name"],
-        criteria=compile_policy_criteria(spec.get("matchConstraints") or {}),
-        fail=spec.get("failurePolicy") != "Ignore",
-        conditions=compile_conditions(spec.get("matchConditions") or (), plain),
-        composition=composed,
-        param_kind=_param_kind(spec),
+    return replace(
+        _policy(raw, plain, composed),
         validations=tuple(_validation(v, env, quiet) for v in spec.get("validations") or ()),
         audit_annotations=tuple(_audit_annotation(a, env) for a in spec.get("auditAnnotations") or ()),
     )
