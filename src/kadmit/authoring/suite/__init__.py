@@ -1,0 +1,1 @@
+"""Suites of requests in YAML: what they say, how they are run, and what came of it."""
