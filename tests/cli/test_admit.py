@@ -1,19 +1,15 @@
 """kadmit admit as users call it."""
 
-import base64
-import http.server
 import json
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from tests.server import certificates
 
 from kadmit.cli import main
+from kadmit.testing import Serve
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -410,38 +406,17 @@ def test_webhooks_are_called_when_asked(folder: Folder) -> None:
     assert result["status"]["message"].startswith('Internal error occurred: failed calling webhook "hook.example.com": failed to')
 
 
-class _Answers(http.server.BaseHTTPRequestHandler):
+def _labelling(request: dict[str, Any]) -> dict[str, Any]:
     """A webhook that labels what it sees, and says whether it was a dry run."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-        patch = [{"op": "add", "path": "/metadata/labels", "value": {"hooked": str(asked["dryRun"])}}]
-        response = {"uid": asked["uid"], "allowed": True, "patchType": "JSONPatch", "warnings": ["seen"]}
-        response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-        body = json.dumps(review).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Tests are quiet."""
+    patch = [{"op": "add", "path": "/metadata/labels", "value": {"hooked": str(request["dryRun"])}}]
+    return {"patch": patch, "warnings": ["seen"]}
 
 
 @pytest.fixture
-def webhook() -> Iterator[str]:
+def webhook(kadmit_webhook: Serve) -> str:
     """The registration of a webhook that is there."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
-        server.socket = certificates.good_context().wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        bundle = base64.b64encode(certificates.authority().pem).decode()
-        client = f'{{url: "https://127.0.0.1:{server.server_port}/hook", caBundle: {bundle}}}'
-        yield WEBHOOK.format(kind="Mutating").replace('{url: "https://127.0.0.1:1/hook"}', client)
-        server.shutdown()
+    hook = kadmit_webhook({"/hook": _labelling})
+    return WEBHOOK.format(kind="Mutating").replace('{url: "https://127.0.0.1:1/hook"}', json.dumps(hook.client_config("/hook")))
 
 
 def test_a_webhook_that_is_called_changes_the_object_in_a_dry_run(folder: Folder, webhook: str) -> None:

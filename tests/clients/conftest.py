@@ -4,60 +4,23 @@ Clients get nothing but the kubeconfig that the server wrote. Each test works in
 """
 
 import itertools
-import re
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from tests.clients.kubectl import Json, Kubectl
 
-READY_SECONDS = 30.0
-_READY = re.compile(r"kadmit is ready at (?P<url>\S+); export KUBECONFIG=(?P<kubeconfig>\S+)\n")
+from kadmit.testing import Server
+
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True)
-class Running:
-    """A server that answers."""
-
-    url: str
-    kubeconfig: Path
-    folder: Path
+@pytest.fixture(scope="session")
+def server(kadmit_server_factory: Callable[..., Server]) -> Server:
+    return kadmit_server_factory()
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("server")
-    log = folder / "log"
-    command = [sys.executable, "-m", "kadmit", "serve", "--storage=memory", "--secure-port=0", f"--data-dir={folder / 'data'}"]
-    with log.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as process:
-        try:
-            line = _first_line(process)
-            ready = _READY.fullmatch(line)
-            assert ready is not None, (line, log.read_text())
-            yield Running(ready["url"], Path(ready["kubeconfig"]), folder)
-        finally:
-            process.terminate()
-            process.communicate(timeout=READY_SECONDS)
-
-
-def _first_line(process: "subprocess.Popen[bytes]") -> str:
-    """Its first line; a server that has none to give is ended."""
-    assert process.stdout is not None
-    patience = threading.Timer(READY_SECONDS, process.kill)
-    patience.start()
-    try:
-        return process.stdout.readline().decode()
-    finally:
-        patience.cancel()
-
-
-@pytest.fixture(scope="session")
-def admin(server: Running, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+def admin(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     """kubectl as the administrator, with a home of its own: it keeps what it discovered there."""
     return Kubectl(server.kubeconfig, tmp_path_factory.mktemp("home"))
 

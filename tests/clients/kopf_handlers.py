@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import kopf
@@ -13,13 +12,12 @@ WATCHED = {"watched": "yes"}
 
 @kopf.on.startup()
 def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
-    folder = Path(os.environ["CERTIFICATES"])
     settings.admission.server = kopf.WebhookServer(
         addr="127.0.0.1",
         host="127.0.0.1",
-        cafile=folder / "authority.crt",
-        certfile=folder / "hook.crt",
-        pkeyfile=folder / "hook.key",
+        cafile=os.environ["AUTHORITY"],
+        certfile=os.environ["CERTIFICATE"],
+        pkeyfile=os.environ["KEY"],
     )
     settings.admission.managed = CONFIGURATION
 

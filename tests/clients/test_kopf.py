@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.clients import kopf_handlers
-from tests.clients.conftest import Running
 from tests.clients.kubectl import Json, Kubectl
-from tests.server import certificates
+
+from kadmit.testing import Certificate, Server
 
 SECONDS = 30.0
 KINDS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
@@ -21,14 +21,17 @@ def configmap(name: str, **data: str) -> Json:
 
 
 @pytest.fixture
-def operator(server: Running, kubectl: Kubectl, tmp_path: Path) -> Iterator[Path]:
+def operator(server: Server, kubectl: Kubectl, kadmit_certificate: Certificate, tmp_path: Path) -> Iterator[Path]:
     """A running operator whose webhooks the server knows; its log."""
     log = tmp_path / "kopf.log"
     command = [sys.executable, "-m", "kopf", "run", "--standalone", f"--namespace={kubectl.namespace}", kopf_handlers.__file__]
-    authority = certificates.authority()
-    authority.pair.write(tmp_path, "authority")
-    authority.sign().write(tmp_path, "hook")
-    environment = {"KUBECONFIG": str(server.kubeconfig), "HOME": str(tmp_path), "CERTIFICATES": str(tmp_path)}
+    environment = {
+        "KUBECONFIG": str(server.kubeconfig),
+        "HOME": str(tmp_path),
+        "AUTHORITY": str(kadmit_certificate.authority),
+        "CERTIFICATE": str(kadmit_certificate.certificate),
+        "KEY": str(kadmit_certificate.key),
+    }
     with log.open("wb") as out, subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process:
         try:
             for kind in KINDS:

@@ -15,7 +15,8 @@ from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import ConfigMap
 from lightkube.types import PatchType
-from tests.clients.conftest import Running
+
+from kadmit.testing import Server
 
 SECONDS = 30  # a watch that has nothing more to tell ends by itself
 
@@ -23,7 +24,7 @@ SECONDS = 30  # a watch that has nothing more to tell ends by itself
 
 
 @pytest.fixture(scope="module")
-def api(server: Running) -> Iterator[kubernetes.client.ApiClient]:
+def api(server: Server) -> Iterator[kubernetes.client.ApiClient]:
     with kubernetes.config.new_client_from_config(str(server.kubeconfig)) as client:
         yield client
 
@@ -129,7 +130,7 @@ def test_kubernetes_finds_resources_by_discovery(api: kubernetes.client.ApiClien
 
 
 @pytest.fixture(scope="module")
-def light(server: Running) -> Iterator[Client]:
+def light(server: Server) -> Iterator[Client]:
     """NB: a watch of it that is given up keeps its connection until the client is closed."""
     with Client(config=KubeConfig.from_file(server.kubeconfig).get(), field_manager="lightkube") as client:
         yield client

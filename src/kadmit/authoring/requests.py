@@ -15,6 +15,7 @@ from kadmit.api.gojson import marshal
 from kadmit.authoring import explanation
 from kadmit.authoring.admitting import MANAGER, Admission
 from kadmit.authoring.cluster import ADMIN, Request
+from kadmit.authoring.explanation import DENIED, FAILED
 from kadmit.authoring.manifests import File, Json, Manifest
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.cel.library.authorizer import Attributes, User
@@ -55,6 +56,7 @@ class How:
     field_validation: str = WARN
     force: bool = False
     delete: DeleteOptions = field(default_factory=DeleteOptions)
+    at: Target | None = None  # where, if not where objects of this kind and name are
 
     def options(self, kind: str) -> Options:
         raw: dict[str, Any] = {"kind": f"{kind}Options", "apiVersion": "meta.k8s.io/v1"}
@@ -75,6 +77,7 @@ def _raw_deletion(options: DeleteOptions) -> Json:
 
 
 PLAIN = How()
+ALWAYS, REFUSED = "always", "refused"
 
 _Maker: TypeAlias = Callable[[Context], verbs.Verb]
 
@@ -82,8 +85,9 @@ _Maker: TypeAlias = Callable[[Context], verbs.Verb]
 class Requests:
     """Requests to a workspace, one a turn. What is admitted is there for those that follow, unless it was a dry run."""
 
-    def __init__(self, workspace: Workspace, *, calls: bool = False, compared: bool = True) -> None:
-        """`calls`: whether somebody answers for webhooks; `compared`: whether to work out the object without admission."""
+    def __init__(self, workspace: Workspace, *, calls: bool = False, compared: str = ALWAYS) -> None:
+        """`calls`: whether somebody answers for webhooks; `compared`: when to work out the object without admission, always or
+        when a request is refused by no policy."""
         self.workspace = workspace
         self.calls = calls
         self._compared = compared
@@ -104,9 +108,13 @@ class Requests:
     def update(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """PUT. An object that names no resourceVersion is written over whatever is there. Raises Unusable."""
         target = self._target(manifest, how)
+        state = self.workspace.cluster.state
+        live = None if manifest.metadata.get("resourceVersion") else verbs.stored(state, target)
+        version = metadata_of(live or {}).get("resourceVersion")
+        body = marshal(with_metadata(manifest.value, resourceVersion=version)).encode() if version else manifest.body
 
         def verb(context: Context) -> verbs.Verb:
-            return verbs.update(context, self.workspace.cluster.state, target, manifest.body)
+            return verbs.update(context, state, target, body)
 
         return self._told(manifest, UPDATE, target, verb, how, how.options("Update"))
 
@@ -140,7 +148,7 @@ class Requests:
         """Where an object lives. A namespace that nobody made is made up."""
         workspace = self.workspace
         try:
-            target = workspace.cluster.target(manifest.value)
+            target = how.at or workspace.cluster.target(manifest.value)
         except ApiError as e:
             raise Unusable(f"{manifest.place()}: {e}") from None
         if target.namespace and not workspace.has_namespace(target.namespace):
@@ -150,7 +158,7 @@ class Requests:
     def _told(self, manifest: Manifest, operation: str, target: Target, verb: _Maker, how: How, options: Options) -> Admission:
         self.workspace.next_turn()
         cluster = self.workspace.cluster
-        before = self._unjudged(target, verb, how, options) if self._compared and operation != DELETE else None
+        before = self._unjudged(verb, how, options) if self._compared == ALWAYS and operation != DELETE else None
         request = Request(how.user, options, Record(events=[], warnings=list(manifest.repeated)))
         answered, status = None, None
         try:
@@ -159,6 +167,9 @@ class Requests:
             status = error.status
         made = None if operation == DELETE else answered
         sent, record = manifest.metadata, request.record
+        steps = explanation.steps(cluster.state, record, calls=self.calls, refused=status is not None)
+        if status is not None and self._compared == REFUSED and not any(s.did in (DENIED, FAILED) for s in steps):
+            before = self._unjudged(verb, how, options)
         return Admission(
             manifest,
             operation,
@@ -170,7 +181,7 @@ class Requests:
             status,
             tuple(dict.fromkeys(record.warnings)),
             self._annotations(record),
-            explanation.steps(cluster.state, record, calls=self.calls, refused=status is not None),
+            steps,
             record,
         )
 
@@ -178,7 +189,7 @@ class Requests:
         """NB: what a webhook left that nobody called would be made up."""
         return {k: v for k, v in record.annotations.items() if self.calls or not k.startswith(_CALLS)}
 
-    def _unjudged(self, target: Target, verb: _Maker, how: How, options: Options) -> Json | None:
+    def _unjudged(self, verb: _Maker, how: How, options: Options) -> Json | None:
         """The object as it would be if there were no admission: what a diff starts from; None where it would not be."""
         state = self.workspace.cluster.state
         context = Context(

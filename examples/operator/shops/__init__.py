@@ -1,0 +1,1 @@
+"""Shops: an operator that makes a Deployment of every Shop, and its admission."""
