@@ -1,13 +1,14 @@
 """What the server makes of objects before it looks at them."""
 
 import copy
+import itertools
 from typing import Any
 
 import pytest
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import allocation, disabled, strategy
+from kadmit.kinds import allocation, disabled, podpreparation, strategy
 from kadmit.kinds.allocation import Pool
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -64,6 +65,32 @@ def test_status_is_written_without_touching_the_rest() -> None:
 def test_pods_get_their_quality_of_service(resources: dict[str, Any], quality: str) -> None:
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "resources": resources}]}}
     assert strategy.prepare_for_create(POD, pod)["status"]["qosClass"] == quality
+
+
+AMOUNTS = ("0", "1", "1000m", "2")
+PARTS = [
+    {"limits": {"cpu": limit, "memory": limit}, "requests": {"cpu": request, "memory": memory}}
+    for limit, request, memory in itertools.product(AMOUNTS, repeat=3)
+]
+
+
+@pytest.mark.parametrize("other", [PARTS[0], PARTS[21], PARTS[42], PARTS[63], {}])
+def test_a_pod_is_guaranteed_where_all_are_limited_and_get_their_limits_together(other: dict[str, Any]) -> None:
+    for part in PARTS:
+        containers = [{"name": "a", "resources": part}, {"name": "b", "resources": other}]
+        asked, limits = ([_cpu_and_memory(one, member) for one in (part, other)] for member in ("requests", "limits"))
+        limited = all(amount > 0 for one in limits for amount in one)
+        equal = [sum(of) for of in zip(*asked, strict=True)] == [sum(of) for of in zip(*limits, strict=True)]
+        some = any(amount for one in (*asked, *limits) for amount in one)
+        expected = ("Guaranteed" if limited and equal else "Burstable") if some else "BestEffort"
+        assert podpreparation.quality({"containers": containers}) == expected, part
+
+
+def _cpu_and_memory(part: dict[str, Any], member: str) -> tuple[int, int]:
+    cpu, memory = (
+        1 if text == "1000m" else int(text) for text in ((part.get(member) or {}).get(n, "0") for n in ("cpu", "memory"))
+    )
+    return cpu, memory
 
 
 def test_nothing_is_changed_in_place() -> None:

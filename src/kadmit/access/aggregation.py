@@ -16,14 +16,13 @@ from kadmit.matching.selectors import Selector, SelectorError, compile_selector
 class ClusterRole:
     """`selectors` is None for a role that has rules of its own."""
 
-    name: str
     rules: tuple[PolicyRule, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     selectors: tuple[Selector, ...] | None = None
 
 
-def compile_cluster_role(name: str, raw: Mapping[str, Any]) -> ClusterRole:
-    return ClusterRole(name, compile_rules(raw.get("rules")), labels_of(raw) or {}, _selectors(raw.get("aggregationRule")))
+def compile_cluster_role(raw: Mapping[str, Any]) -> ClusterRole:
+    return ClusterRole(compile_rules(raw.get("rules")), labels_of(raw) or {}, _selectors(raw.get("aggregationRule")))
 
 
 def _selectors(raw: object) -> tuple[Selector, ...] | None:
@@ -38,7 +37,7 @@ def _selectors(raw: object) -> tuple[Selector, ...] | None:
 
 def aggregated(roles: Mapping[str, ClusterRole]) -> dict[str, tuple[PolicyRule, ...]]:
     """The rules of each aggregated role. Aggregated roles may gather one another, hence the rounds."""
-    chosen = {name: _sources(role, roles) for name, role in roles.items() if role.selectors is not None}
+    chosen = {name: _sources(name, role, roles) for name, role in roles.items() if role.selectors is not None}
     rules: dict[str, tuple[PolicyRule, ...]] = dict.fromkeys(chosen, ())
     for _ in range(len(chosen) + 1):
         after = {name: _gathered(sources, roles, rules) for name, sources in chosen.items()}
@@ -48,11 +47,11 @@ def aggregated(roles: Mapping[str, ClusterRole]) -> dict[str, tuple[PolicyRule, 
     return rules
 
 
-def _sources(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[str]:
+def _sources(of: str, role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[str]:
     """By selector, then by name; never the role itself."""
     found: dict[str, None] = {}
     for selector in role.selectors or ():
-        found.update((name, None) for name in sorted(roles) if name != role.name and selector.matches(roles[name].labels))
+        found.update((name, None) for name in sorted(roles) if name != of and selector.matches(roles[name].labels))
     return list(found)
 
 

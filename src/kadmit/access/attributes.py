@@ -29,8 +29,12 @@ class UnreadablePath(ValueError):
     """A path with which nothing can be done. The answer is a 500 of plain text."""
 
     def answer(self, request_uri: str) -> str:
-        shown = f"Internal Server Error: {quoted(request_uri)}: failed to create RequestInfo: {self}"
-        return f"{_without_markup(shown)}\n"
+        return internal_error(request_uri, f"failed to create RequestInfo: {self}")
+
+
+def internal_error(request_uri: str, text: str) -> str:
+    """The plain text of a 500 for what went wrong before there was a request to speak of."""
+    return f"{_without_markup(f'Internal Server Error: {quoted(request_uri)}: {text}')}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,39 +59,35 @@ class RequestInfo:
 
 def request_info(method: str, path: str, query: Query | str = "") -> RequestInfo:
     """`path` is unescaped; `query` is the text after the question mark, or its values."""
-    plain = RequestInfo(path, method.lower())
     prefix, *rest = path.strip("/").split("/")
     if prefix == "api" and len(rest) >= 2:
-        found = replace(plain, api_prefix=prefix, is_resource_request=True, version=rest[0])
-        return _resource_info(method, found, rest[1:], query)
-    if prefix == "apis" and len(rest) >= 3:
-        found = replace(plain, api_prefix=prefix, is_resource_request=True, group=rest[0], version=rest[1])
-        return _resource_info(method, found, rest[2:], query)
-    return replace(plain, api_prefix=prefix) if prefix == "apis" and len(rest) >= 2 else plain
-
-
-def _resource_info(method: str, info: RequestInfo, parts: list[str], query: Query | str) -> RequestInfo:
-    verb_in_path = parts[0] in _VERBS_IN_PATHS
-    if verb_in_path and len(parts) < 2:
-        shown = f"{info.path}?{query}" if query and isinstance(query, str) else info.path
-        raise UnreadablePath(f"unable to determine kind and namespace from url, {shown}")
-    verb = parts[0] if verb_in_path else _VERBS.get(method, "")
-    located = _located(replace(info, verb=verb), parts[1:] if verb_in_path else parts)
-    if located.name or located.verb not in ("get", "delete"):
+        group, version, parts = "", rest[0], rest[1:]
+    elif prefix == "apis" and len(rest) >= 3:
+        group, version, parts = rest[0], rest[1], rest[2:]
+    else:
+        return RequestInfo(path, method.lower(), api_prefix=prefix if prefix == "apis" and len(rest) >= 2 else "")
+    verb = _VERBS.get(method, "")
+    if parts[0] in _VERBS_IN_PATHS:
+        verb, parts = parts[0], parts[1:]
+        if not parts:
+            shown = f"{path}?{query}" if query and isinstance(query, str) else path
+            raise UnreadablePath(f"unable to determine kind and namespace from url, {shown}")
+    located = _located(path, verb, (prefix, group, version), parts)
+    if located.name or verb not in ("get", "delete"):
         return located
-    values = query_values(query) if isinstance(query, str) else query
-    return _about_many(located, values)
+    return _about_many(located, query_values(query) if isinstance(query, str) else query)
 
 
-def _located(info: RequestInfo, parts: list[str]) -> RequestInfo:
+def _located(path: str, verb: str, under: tuple[str, str, str], parts: list[str]) -> RequestInfo:
+    """`under`: the prefix, the group and the version."""
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         namespace = parts[1]
         if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
             parts = parts[2:]
     name = parts[1] if len(parts) > 1 else ""
-    subresource = parts[2] if len(parts) > 2 and info.verb != "proxy" else ""
-    return replace(info, namespace=namespace, resource=parts[0], name=name, subresource=subresource, parts=tuple(parts))
+    subresource = parts[2] if len(parts) > 2 and verb != "proxy" else ""
+    return RequestInfo(path, verb, True, *under, namespace, parts[0], subresource, name, tuple(parts))
 
 
 def _about_many(info: RequestInfo, query: Query) -> RequestInfo:
@@ -126,6 +126,8 @@ def _first(query: Query, key: str) -> str | None:
 def query_values(text: str) -> dict[str, list[str]]:
     """A query as Go reads it: a pair that cannot be read is left out, and so is one with a semicolon."""
     found: dict[str, list[str]] = {}
+    if not text:
+        return found
     for pair in text.split("&"):
         if not pair or ";" in pair or has_bad_escape(pair):
             continue
@@ -140,6 +142,8 @@ def has_bad_escape(text: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
+    if "%" not in text and "+" not in text and text.isascii():
+        return text
     return unquote_to_bytes(text.replace("+", " ")).decode(errors="replace")
 
 

@@ -4,9 +4,9 @@ Immutable. Bindings are indexed by subject, so a check looks at those of its use
 that one object does not touch. Kubernetes asks bindings in no fixed order; here it is by name, cluster-wide ones first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from kadmit.access import aggregation
 from kadmit.access.aggregation import ClusterRole
@@ -18,6 +18,9 @@ from kadmit.api.meta import GroupResource
 from kadmit.cel.library.authorizer import Attributes, Decision, User
 
 Json: TypeAlias = Mapping[str, Any]
+Key: TypeAlias = tuple[str, str, str]  # kind, namespace, name
+
+_T = TypeVar("_T")
 
 GROUP = "rbac.authorization.k8s.io"
 ROLE, CLUSTER_ROLE, ROLE_BINDING, CLUSTER_ROLE_BINDING = "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"
@@ -151,43 +154,33 @@ class Rbac:
     def build(objects: Iterable[Json], *, aggregates: bool = True) -> "Rbac":
         """From objects of the four kinds; others are left out. Without `aggregates`, aggregated roles keep the rules they have,
         as in a cluster where no controller runs."""
-        scopes: dict[str, dict[str, Binding]] = {}
-        roles: dict[str, dict[str, Rules]] = {}
-        cluster_roles: dict[str, ClusterRole] = {}
-        for raw in objects:
-            name, namespace = _named(raw)
-            match raw.get("kind"):
-                case "RoleBinding" | "ClusterRoleBinding":
-                    scopes.setdefault(namespace, {})[name] = compile_binding(raw)
-                case "Role":
-                    roles.setdefault(namespace, {})[name] = Rules.of(compile_rules(raw.get("rules")))
-                case "ClusterRole":
-                    cluster_roles[name] = aggregation.compile_cluster_role(name, raw)
-        made = Rbac({n: Scope.of(held) for n, held in scopes.items()}, roles, aggregates=aggregates)
-        return made._with_cluster_roles(cluster_roles)
+        return Rbac(aggregates=aggregates).changed({_key(raw): raw for raw in objects})
 
     def put(self, raw: Json) -> "Rbac":
         """With this object, new or changed."""
-        name, namespace = _named(raw)
-        match raw.get("kind"):
-            case "RoleBinding" | "ClusterRoleBinding":
-                return self._with_scope(namespace, {**self._scope(namespace).bindings, name: compile_binding(raw)})
-            case "Role":
-                return self._with_roles(
-                    namespace, {**self.roles.get(namespace, {}), name: Rules.of(compile_rules(raw.get("rules")))}
-                )
-            case "ClusterRole":
-                return self._with_cluster_roles({**self.cluster_roles, name: aggregation.compile_cluster_role(name, raw)})
-        return self
+        return self.changed({_key(raw): raw})
 
     def remove(self, kind: str, namespace: str, name: str) -> "Rbac":
+        return self.changed({(kind, namespace, name): None})
+
+    def changed(self, objects: Mapping[Key, Json | None]) -> "Rbac":
+        """With all of these, new or changed; None for one that is gone. Many at once cost hardly more than one."""
+        grouped: dict[tuple[str, str], dict[str, Json | None]] = {}
+        for (kind, namespace, name), raw in objects.items():
+            grouped.setdefault((kind, namespace), {})[name] = raw
+        made = self
+        for (kind, namespace), held in grouped.items():
+            made = made._with(kind, namespace, held)
+        return made
+
+    def _with(self, kind: str, namespace: str, changes: Mapping[str, Json | None]) -> "Rbac":
         match kind:
             case "RoleBinding" | "ClusterRoleBinding":
-                return self._with_scope(namespace, _without(self._scope(namespace).bindings, name))
+                return self._with_scope(namespace, _merged(self._scope(namespace).bindings, changes, compile_binding))
             case "Role":
-                return self._with_roles(namespace, _without(self.roles.get(namespace, {}), name))
+                return self._with_roles(namespace, _merged(self.roles.get(namespace, {}), changes, _rules))
             case "ClusterRole":
-                return self._with_cluster_roles(_without(self.cluster_roles, name))
+                return self._with_cluster_roles(_merged(self.cluster_roles, changes, aggregation.compile_cluster_role))
         return self
 
     def _with_scope(self, namespace: str, bindings: Mapping[str, Binding]) -> "Rbac":
@@ -272,6 +265,25 @@ def _named(raw: Json) -> tuple[str, str]:
 def _text(raw: Json, key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _key(raw: Json) -> Key:
+    name, namespace = _named(raw)
+    return str(raw.get("kind")), namespace, name
+
+
+def _rules(raw: Json) -> Rules:
+    return Rules.of(compile_rules(raw.get("rules")))
+
+
+def _merged(held: Mapping[str, _T], changes: Mapping[str, Json | None], compiled: Callable[[Json], _T]) -> dict[str, _T]:
+    made = dict(held)
+    for name, raw in changes.items():
+        if raw is None:
+            made.pop(name, None)
+        else:
+            made[name] = compiled(raw)
+    return made
 
 
 def _without(held: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -141,17 +141,8 @@ def bad_request(message: str) -> ApiError:
     return ApiError(Status(400, "BadRequest", message))
 
 
-def too_many_requests(message: str, retry: int) -> ApiError:
-    return ApiError(Status(429, "TooManyRequests", message, Details(retry_after_seconds=retry)))
-
-
 def service_unavailable(message: str) -> ApiError:
     return ApiError(Status(503, "ServiceUnavailable", message))
-
-
-def method_not_supported(resource: GroupResource, action: str) -> ApiError:
-    text = f"{action} is not supported on resources of kind {quoted(str(resource))}"
-    return ApiError(Status(405, "MethodNotAllowed", text, _about(resource)))
 
 
 def internal(message: str) -> ApiError:

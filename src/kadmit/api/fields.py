@@ -136,13 +136,6 @@ def too_many(at: Path, count: int, limit: int) -> FieldError:
     )
 
 
-def too_few(at: Path, count: int, least: int) -> FieldError:
-    unit = "item" if least == 1 else "items"
-    return FieldError(
-        ErrorType.TOO_FEW, str(at), count, f"must have at least {least} {unit}" if least >= 0 else "has too few items"
-    )
-
-
 def aggregate(texts: Sequence[str]) -> str:
     """Several errors as one text: each once; more than one in brackets."""
     unique = list(dict.fromkeys(texts))

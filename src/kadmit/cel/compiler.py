@@ -77,7 +77,7 @@ def compile_step(step: Step, limit: int, exact: Runner) -> Runner:
         "  return exact(B)",
     ]
     names: dict[str, object] = {**_SUPPORT, **emission.constants, "L": limit, "exact": exact, "__builtins__": _BUILTINS}
-    # NB: the only exec in Kadmit. `lines` hold words of this package and numbered names, never text from an expression.
+    # NB: `lines` hold words of this package and numbered names, never text from an expression.
     exec(compile("\n".join(lines), "<kadmit>", "exec"), names)  # noqa: S102
     run: Runner = names["run"]  # type: ignore[assignment]
     return run

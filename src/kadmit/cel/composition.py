@@ -6,22 +6,25 @@ counted here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kadmit.cel import types, work
 from kadmit.cel.environment import VARIABLES_TYPE, Environment, variable_type, with_policy_variables
 from kadmit.cel.fastpath import SLOW
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
-from kadmit.cel.program import Program
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import DYN, Type
 from kadmit.cel.values import CelError, Value
+
+if TYPE_CHECKING:
+    from kadmit.cel.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
     """Compiled variables; a name given twice is the last one's."""
 
-    programs: Mapping[str, Program | CompileError]
+    programs: "Mapping[str, Program | CompileError]"
 
     def bind(self, bindings: Mapping[str, Value]) -> dict[str, Value]:
         """The bindings with `variables` among them, each not evaluated yet."""
@@ -53,7 +56,7 @@ class Variables:
     cel_type = types.struct(VARIABLES_TYPE)
     go_name = "*lazy.MapValue"
 
-    def __init__(self, programs: Mapping[str, Program | CompileError], bindings: Mapping[str, Value]) -> None:
+    def __init__(self, programs: "Mapping[str, Program | CompileError]", bindings: Mapping[str, Value]) -> None:
         self._programs = programs
         self._bindings = bindings
         self._values: dict[str, Value] = {}
@@ -74,7 +77,7 @@ class Variables:
                 raise
         return self._values[name]
 
-    def _evaluate(self, name: str, program: Program | CompileError) -> Value:
+    def _evaluate(self, name: str, program: "Program | CompileError") -> Value:
         if isinstance(program, CompileError):
             return CelError(f'composited variable "{name}" fails to compile: {program}')
         value, cost = work.alone(program.run, self._bindings)

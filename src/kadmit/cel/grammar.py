@@ -188,6 +188,11 @@ def _entry(key: str, label: str) -> list[Element]:
 
 
 def _rules() -> dict[str, list[Element]]:
+    return {**_operators(), **_operands(), **_initializers(), **_literals()}
+
+
+def _operators() -> dict[str, list[Element]]:
+    """From what binds least to what binds most."""
     return {
         "start": [Call("expr", "e"), _token(lex.EOF)],
         "expr": [
@@ -222,6 +227,11 @@ def _rules() -> dict[str, list[Element]]:
                 }
             )
         ],
+    }
+
+
+def _operands() -> dict[str, list[Element]]:
+    return {
         "member": [
             Call("primary"),
             Recursion(
@@ -241,43 +251,54 @@ def _rules() -> dict[str, list[Element]]:
                 }
             ),
         ],
-        "primary": [
-            Choice(
-                {
-                    "ident": [_leading_dot(), _token(lex.IDENTIFIER, "id")],
-                    "globalCall": [
-                        _leading_dot(),
-                        _token(lex.IDENTIFIER, "id"),
-                        _token(lex.LPAREN, "op"),
-                        _arguments(),
-                        _token(lex.RPAREN),
-                    ],
-                    "nested": [_token(lex.LPAREN), Call("expr", "e"), _token(lex.RPAREN)],
-                    "createList": [
-                        _token(lex.LBRACKET, "op"),
-                        Optional([Call("listInit", "elems")]),
-                        _trailing_comma(),
-                        _token(lex.RBRACKET),
-                    ],
-                    "createStruct": [
-                        _token(lex.LBRACE, "op"),
-                        Optional([Call("mapInitializerList", "entries")]),
-                        _trailing_comma(),
-                        _token(lex.RBRACE),
-                    ],
-                    "createMessage": [
-                        _leading_dot(),
-                        _token(lex.IDENTIFIER, "ids"),
-                        Loop([_token(lex.DOT), _token(lex.IDENTIFIER, "ids")]),
-                        _token(lex.LBRACE, "op"),
-                        Optional([Call("fieldInitializerList", "entries")]),
-                        _trailing_comma(),
-                        _token(lex.RBRACE),
-                    ],
-                    "constantLiteral": [Call("literal", "literal")],
-                }
-            )
+        "primary": [Choice({**_plain_operands(), **_created()})],
+    }
+
+
+def _plain_operands() -> dict[str, list[Element]]:
+    return {
+        "ident": [_leading_dot(), _token(lex.IDENTIFIER, "id")],
+        "globalCall": [
+            _leading_dot(),
+            _token(lex.IDENTIFIER, "id"),
+            _token(lex.LPAREN, "op"),
+            _arguments(),
+            _token(lex.RPAREN),
         ],
+        "nested": [_token(lex.LPAREN), Call("expr", "e"), _token(lex.RPAREN)],
+    }
+
+
+def _created() -> dict[str, list[Element]]:
+    """Lists, maps and messages; and literals, which the grammar tries last."""
+    return {
+        "createList": [
+            _token(lex.LBRACKET, "op"),
+            Optional([Call("listInit", "elems")]),
+            _trailing_comma(),
+            _token(lex.RBRACKET),
+        ],
+        "createStruct": [
+            _token(lex.LBRACE, "op"),
+            Optional([Call("mapInitializerList", "entries")]),
+            _trailing_comma(),
+            _token(lex.RBRACE),
+        ],
+        "createMessage": [
+            _leading_dot(),
+            _token(lex.IDENTIFIER, "ids"),
+            Loop([_token(lex.DOT), _token(lex.IDENTIFIER, "ids")]),
+            _token(lex.LBRACE, "op"),
+            Optional([Call("fieldInitializerList", "entries")]),
+            _trailing_comma(),
+            _token(lex.RBRACE),
+        ],
+        "constantLiteral": [Call("literal", "literal")],
+    }
+
+
+def _initializers() -> dict[str, list[Element]]:
+    return {
         "exprList": [Call("expr", "e"), Loop([_token(lex.COMMA), Call("expr", "e")])],
         "listInit": [Call("optExpr", "elems"), Loop([_token(lex.COMMA), Call("optExpr", "elems")], predicted=True)],
         "fieldInitializerList": [
@@ -299,6 +320,11 @@ def _rules() -> dict[str, list[Element]]:
             )
         ],
         "optExpr": [_mark(), Call("expr", "e")],
+    }
+
+
+def _literals() -> dict[str, list[Element]]:
+    return {
         "literal": [
             Choice(
                 {

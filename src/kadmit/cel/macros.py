@@ -354,8 +354,6 @@ _SINCE: tuple[tuple[int, Mapping[MacroKey, Expander]], ...] = (
     (34, {("sortBy", 2, True): _sort_by}),
 )
 
-NO_MACROS: Macros = {}
-
 
 @cache
 def available(minor: int) -> Macros:

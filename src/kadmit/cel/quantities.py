@@ -11,6 +11,7 @@ at it may answer differently. Quantities here never change.
 
 import re
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_UP, Context, Decimal
+from functools import lru_cache
 from math import inf
 
 from kadmit.cel import types
@@ -46,6 +47,8 @@ _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, rounding=ROUND_UP,
 _ZERO, _ONE, _MAX = Decimal(0), Decimal(1), Decimal(INT_MAX)
 _NO_DIGITS = frozenset(sign + point for sign in ("", "+", "-") for point in ("", "."))
 _NO_OVERLOAD = CelError("no such overload")
+_REMEMBERED_LENGTH = 40
+_CLOSE = 36  # powers of ten between two amounts that are compared as whole numbers
 
 
 class Quantity:
@@ -81,6 +84,9 @@ class Quantity:
     def decimal(self) -> Decimal:
         return self.dec if self.dec is not None else Decimal(self.value).scaleb(self.exponent, _EXACT)
 
+    def is_whole(self) -> bool:
+        return (self.dec is None and self.exponent >= 0) or _is_whole(self.decimal())
+
     def as_int(self) -> int | None:
         """The 64-bit number; None where it is no integer to Kubernetes (1000m, 1.0, 1Pi)."""
         if self.exponent == 0 and self.dec is None:
@@ -96,7 +102,9 @@ class Quantity:
 
     def text(self) -> str:
         """The canonical text, or the text as it was read where Kubernetes takes that for canonical (1.500, +1)."""
-        return self._text or _canonical(self)
+        if not self._text:
+            self._text = _canonical(self)
+        return self._text
 
     def rounded_up(self, exponent: int) -> "Quantity":
         """Away from zero to a multiple of 10**exponent, as defaulting does with finer amounts than milli."""
@@ -118,6 +126,10 @@ class Sum(Quantity):
 
 def parse(text: str) -> Quantity | str:
     """The quantity, or the text of the error."""
+    return _remembered(text) if len(text) <= _REMEMBERED_LENGTH else _parse(text)
+
+
+def _parse(text: str) -> Quantity | str:
     parts = _PARTS.fullmatch(text)
     if parts is None or not text:
         return BAD_FORMAT
@@ -129,6 +141,10 @@ def parse(text: str) -> Quantity | str:
     fraction = fraction or ""
     small = _small(text, sign, digits or "0", fraction, exponent, form)
     return small if small is not None else _large(text, suffix, fraction, exponent, form)
+
+
+# The same few amounts come again and again. NB: only short texts are kept, for texts are users'.
+_remembered = lru_cache(maxsize=2048)(_parse)
 
 
 def canonical(text: str) -> str | None:
@@ -153,8 +169,11 @@ def subtract(a: Quantity, b: Quantity) -> Sum | None:
 
 def compare(a: Quantity, b: Quantity) -> int:
     """-1, 0 or 1."""
-    if a.dec is None and b.dec is None and a.exponent == b.exponent:
-        return (a.value > b.value) - (a.value < b.value)
+    if a.dec is None and b.dec is None:
+        powers = a.exponent - b.exponent
+        if -_CLOSE <= powers <= _CLOSE:
+            left, right = (a.value * 10**powers, b.value) if powers > 0 else (a.value, b.value * 10**-powers)
+            return (left > right) - (left < right)
     x, y = a.decimal(), b.decimal()  # NB: decimals compare exactly and look at their magnitude first, so 1e2000000000 is cheap
     return (x > y) - (x < y)
 

@@ -12,24 +12,46 @@ Object: TypeAlias = Mapping[str, Any]
 _SECCOMP_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
 _APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 _LOCALHOST = "localhost/"
+_PARTS = ("initContainers", "containers", "ephemeralContainers")
+_AMOUNTS = tuple((part, resource) for resource in ("memory", "ephemeral-storage") for part in ("limits", "requests"))
 SECCOMP_WORDS = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
 
 def containers(spec: Object, at: Path) -> list[tuple[Object, Path]]:
     """All containers of a pod, and where each stands."""
-    parts = ("initContainers", "containers", "ephemeralContainers")
-    return [(c, at.child(part).index(i)) for part in parts for i, c in enumerate(spec.get(part) or ())]
+    return [(c, at.child(part).index(i)) for part in _PARTS for i, c in enumerate(spec.get(part) or ())]
 
 
 def warnings(spec: Object, annotations: Mapping[str, str], at: Path) -> Iterator[str]:
     """`at` is the pod's place: nothing, or that of a template."""
-    listed = containers(spec, at.child("spec"))
+    every = [container for part in _PARTS for container in spec.get(part) or ()]
+    listed = () if not annotations and all(map(_is_ordinary, every)) else containers(spec, at.child("spec"))
     for container, place in listed:
         yield from _annotations(container, spec, annotations, at)
         yield from _fractions(container.get("resources") or {}, place.child("resources"))
         yield from _variables(container.get("env") or (), place.child("env"))
-    yield from _ports(listed)
-    yield from _port_names(listed)
+    if not _are_ordinary_ports([port for container in every for port in container.get("ports") or ()]):
+        placed = containers(spec, at.child("spec"))
+        yield from _ports(placed)
+        yield from _port_names(placed)
+
+
+# ---------------------------------------------------------------- the ordinary case, in which nobody needs to know a place
+
+
+def _is_ordinary(container: Object) -> bool:
+    """Whether its amounts are whole and its variables differ."""
+    variables, amounts = container.get("env"), container.get("resources")
+    if variables and len({variable["name"] for variable in variables}) < len(variables):
+        return False
+    return not amounts or not any(has_fraction(amounts.get(part), resource) for part, resource in _AMOUNTS)
+
+
+def _are_ordinary_ports(ports: list[Object]) -> bool:
+    """Whether they differ in number, protocol and name, and none asks for an address of the host."""
+    names = [port["name"] for port in ports if port.get("name")]
+    numbers = {(port["containerPort"], port.get("protocol")) for port in ports if not port.get("hostIP")}
+    return len(numbers) == len(ports) and len(set(names)) == len(names)
 
 
 # ---------------------------------------------------------------- annotations
@@ -61,16 +83,21 @@ def _apparmor(annotation: str) -> Object | None:
 
 
 def _fractions(resources: Object, at: Path) -> Iterator[str]:
-    for resource in ("memory", "ephemeral-storage"):
-        for part in ("limits", "requests"):
-            yield from fraction(resources.get(part) or {}, resource, at.child(part))
+    for part, resource in _AMOUNTS:
+        yield from fraction(resources.get(part) or {}, resource, at.child(part))
+
+
+def has_fraction(amounts: Object | None, resource: str) -> bool:
+    """Whether the amount of a resource is not of whole bytes."""
+    amount = quantities.parse(str(amounts[resource])) if amounts and resource in amounts else None
+    return isinstance(amount, quantities.Quantity) and not amount.is_whole()
 
 
 def fraction(amounts: Object, resource: str, at: Path) -> Iterator[str]:
     """A part of a byte."""
-    amount = quantities.parse(str(amounts[resource])) if resource in amounts else None
-    if isinstance(amount, quantities.Quantity) and amount.decimal() % 1 != 0:
-        yield f"{at.key(resource)}: fractional byte value {quoted(amount.text())} is invalid, must be an integer"
+    if has_fraction(amounts, resource):
+        shown = quoted(quantities.canonical(str(amounts[resource])) or "")
+        yield f"{at.key(resource)}: fractional byte value {shown} is invalid, must be an integer"
 
 
 # ---------------------------------------------------------------- variables

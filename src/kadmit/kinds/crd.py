@@ -78,10 +78,11 @@ class CustomKind:
         """The schema as pruning and defaulting walk it."""
         return self._parts.structure
 
-    def decode(self, body: bytes) -> Decoded:
-        """The object in a JSON body. Raises DecodeError."""
+    def decode(self, body: bytes, value: Json = fulltext.UNREAD) -> Decoded:
+        """The object in a JSON body. `value`: what `fulltext.loads` makes of it, if that is known. Raises DecodeError."""
         try:
-            value = fulltext.loads(body)
+            if value is fulltext.UNREAD:
+                value = fulltext.loads(body)
             if fulltext.has_no_duplicates(body, value) and not _LONG_NUMBER.search(body):
                 return self.normalise(value)
             full = fulltext.read(body)

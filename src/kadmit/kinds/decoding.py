@@ -36,10 +36,11 @@ class Decoded:
         return tuple(problem.text for problem in self.found)
 
 
-def decode(schema: Schema, body: bytes) -> Decoded:
-    """The object in a JSON body. Raises DecodeError."""
+def decode(schema: Schema, body: bytes, value: Json = fulltext.UNREAD) -> Decoded:
+    """The object in a JSON body. `value`: what `fulltext.loads` makes of it, if that is known. Raises DecodeError."""
     try:
-        value = fulltext.loads(body)
+        if value is fulltext.UNREAD:
+            value = fulltext.loads(body)
         # NB: duplicates matter even where nobody is told of them: Go merges structs that are given twice.
         if fulltext.has_no_duplicates(body, value):
             return Decoded(_walked(schema, value))

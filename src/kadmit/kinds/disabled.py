@@ -36,13 +36,13 @@ def _changed(value: Object, path: tuple[str, ...], change: Callable[[Object], Ob
 def _pod_spec(spec: Object) -> Object:
     made = {key: part for key, part in spec.items() if key != "schedulingGroup"} if "schedulingGroup" in spec else spec
     for member in _CONTAINERS:
-        made = _each(made, member, _container)
-    return _each(made, "volumes", lambda volume: _changed(volume, ("projected",), _projected))
+        made = _each(made, member, _container, having="lifecycle")
+    return _each(made, "volumes", lambda volume: _changed(volume, ("projected",), _projected), having="projected")
 
 
-def _each(holder: Object, member: str, change: Callable[[Object], Object]) -> Object:
+def _each(holder: Object, member: str, change: Callable[[Object], Object], *, having: str = "") -> Object:
     listed = holder.get(member)
-    if not listed:
+    if not listed or (having and all(having not in one for one in listed)):
         return holder
     made = [change(one) for one in listed]
     return holder if all(a is b for a, b in zip(made, listed, strict=True)) else {**holder, member: made}

@@ -6,6 +6,7 @@ A format that is not here is no check at all. Dashes in a format's name do not c
 import ipaddress
 import re
 from collections.abc import Callable
+from functools import cache
 
 from kadmit.cel import gotime, re2
 from kadmit.cel.library import url
@@ -30,15 +31,15 @@ _QUOTED = r'"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[^\x00-\x08\x0a-\x1f\x7f])*+"'
 _ADDRESS = rf"(?:{_ATOM}(?:\.{_ATOM})*+|{_QUOTED})@[ \t]*+(?:{_ATOM}(?:\.{_ATOM})*+|\[([^\[\]\\]*+)\])"
 _NAME = rf"(?:(?:[.]|{_ATOM}|{_QUOTED})[ \t]*+)*+"
 _COMMENT = r"(?:\((?:[^()\\]|\\.)*+\)[ \t]*+)*+"
-_EMAIL = re.compile(rf"[ \t]*+(?:{_ADDRESS}|{_NAME}<[ \t]*+{_ADDRESS}[ \t]*+>)[ \t]*+{_COMMENT}\Z")
-_TIME_OF_DAY = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})\Z")
+_EMAIL = rf"[ \t]*+(?:{_ADDRESS}|{_NAME}<[ \t]*+{_ADDRESS}[ \t]*+>)[ \t]*+{_COMMENT}\Z"
+_TIME_OF_DAY = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})\Z"
 # NB: starts only where a number starts, and never gives back: a long text is read once.
-_NUMBER_WITH_UNIT = re.compile(r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)")
+_NUMBER_WITH_UNIT = r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)"
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _UNIT_BEGINNINGS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-_MACS = re.compile(
+_MAC = (
     rf"(?:{_HEX}{{2}}(?P<sign>[:-]){_HEX}{{2}}(?:(?P=sign){_HEX}{{2}}){{4}}(?:(?:(?P=sign){_HEX}{{2}}){{2}})?(?:(?:(?P=sign){_HEX}{{2}}){{12}})?"
-    rf"|{_HEX}{{4}}\.{_HEX}{{4}}\.{_HEX}{{4}}(?:\.{_HEX}{{4}})?(?:(?:\.{_HEX}{{4}}){{6}})?)\Z"
+    rf"|{_HEX}{{4}}\.{_HEX}{{4}}\.{_HEX}{{4}}(?:\.{_HEX}{{4}})?(?:(?:\.{_HEX}{{4}}){{6}})?)"
 )
 
 
@@ -53,9 +54,13 @@ def normalised(name: str) -> str | None:
     return plain if plain in _FORMATS else None
 
 
+# NB: most servers never meet most formats, so a pattern is compiled when it is first asked for.
+_compiled = cache(re.compile)
+
+
 def _matching(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(rf"(?:{pattern})\Z")
-    return lambda text: compiled.match(text) is not None
+    whole = rf"(?:{pattern})\Z"
+    return lambda text: _compiled(whole).match(text) is not None
 
 
 def _is_hostname(text: str) -> bool:
@@ -67,7 +72,7 @@ def _is_hostname(text: str) -> bool:
 
 def _is_email(text: str) -> bool:
     """An address, with or without a name before it."""
-    match = _EMAIL.match(text)
+    match = _compiled(_EMAIL).match(text)
     return match is not None and all(host is None or _is_ipv6(host) or _is_strict_ipv4(host) for host in match.groups())
 
 
@@ -135,7 +140,7 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     day, *rest = text.lower().split("t")
-    time = _TIME_OF_DAY.match(rest[0]) if rest else None
+    time = _compiled(_TIME_OF_DAY).match(rest[0]) if rest else None
     return time is not None and _is_date(day) and time[1] <= "23" and time[2] <= "59" and time[3] <= "59"
 
 
@@ -143,7 +148,7 @@ def _is_duration(text: str) -> bool:
     """Go's durations, and also numbers with a word, such as `3 days`. NB: what stands around them does not matter."""
     if isinstance(gotime.parse_duration(text), Duration):
         return True
-    found = _NUMBER_WITH_UNIT.findall(text)
+    found = _compiled(_NUMBER_WITH_UNIT).findall(text)
     fits = all(len(number) < 19 or int(number[:20]) < 2**63 for number, _ in found)
     return fits and any(unit.lower() in _UNITS or unit.lower().startswith(_UNIT_BEGINNINGS) for _, unit in found)
 
@@ -165,7 +170,7 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "ipv4": _is_ipv4,
     "ipv6": lambda text: ":" in text and _is_ipv6(text),
     "cidr": _is_cidr,
-    "mac": lambda text: _MACS.match(text) is not None,
+    "mac": _matching(_MAC),
     "uuid": _uuid(),
     "uuid3": _uuid(f"3{_HEX}{{3}}"),
     "uuid4": _uuid(f"4{_HEX}{{3}}", f"[89abAB]{_HEX}{{3}}"),

@@ -15,6 +15,7 @@ from kadmit.patch import goscanner, gotext
 
 Json: TypeAlias = Any
 
+UNREAD: Json = object()  # stands for the value of a body that nobody has read yet
 MAX_PROBLEMS = 100  # Kubernetes stops counting there
 TOO_DEEP = "exceeded max depth"
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1

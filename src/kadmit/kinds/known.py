@@ -5,11 +5,11 @@ kadmit.policy.world, which this answers as far as kinds can.
 """
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
-from kadmit.kinds import catalog, conversion, crd, decoding, defaults, hub, patchmeta, schema, settling, shapes
+from kadmit.kinds import catalog, conversion, crd, decoding, defaults, fulltext, hub, patchmeta, schema, settling, shapes
 from kadmit.kinds.catalog import Catalog, Resource
 from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.decoding import Decoded
@@ -27,6 +27,7 @@ class Known:
         self.catalog: Catalog = catalog.builtin().with_crds(listed)
         self.custom: dict[tuple[str, str, str], CustomKind] = {}
         self._equivalents: dict[tuple[GroupVersionResource, str], list[tuple[GroupVersionResource, GroupVersionKind]]] = {}
+        self.remembered: dict[Hashable, Any] = {}  # what others have worked out from these kinds, for as long as they last
         self._changed: set[tuple[str, str, str]] = set()  # kinds whose definition was written more than once
         for definition in listed:
             for kind in crd.custom_kinds(definition).values():
@@ -86,12 +87,12 @@ class Known:
                 made.append((GroupVersionResource(*same.gvr), GroupVersionKind(*kind)))
         return made
 
-    def decode(self, kind: GroupVersionKind, body: bytes) -> Decoded:
-        """A body as an object of this kind, defaults filled in. Raises DecodeError."""
+    def decode(self, kind: GroupVersionKind, body: bytes, value: Any = fulltext.UNREAD) -> Decoded:
+        """A body as an object of this kind, defaults filled in. `value`: what it reads as, if that is known. Raises DecodeError."""
         custom = self.custom.get(kind)
         if custom is not None:
-            return custom.decode(body)
-        decoded = decoding.decode(self._schema(kind), body)
+            return custom.decode(body, value)
+        decoded = decoding.decode(self._schema(kind), body, value)
         return Decoded(hub.through(kind, defaults.apply(kind, decoded.object)), decoded.found)
 
     def normalise(self, kind: GroupVersionKind, value: Json) -> Decoded:

@@ -10,6 +10,7 @@ from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
 from kadmit.api.gojson import Named
 from kadmit.cel.library import names
+from kadmit.kinds import soundnames
 
 _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
 
@@ -24,9 +25,9 @@ def validate_value(value: str, at: Path) -> list[FieldError]:
 
 
 def validate_labels(labels: Mapping[str, str] | None, at: Path) -> list[FieldError]:
-    return [
-        error for key, value in sorted((labels or {}).items()) for error in (*validate_key(key, at), *validate_value(value, at))
-    ]
+    if not labels or soundnames.are_labels(labels):
+        return []
+    return [error for key, value in sorted(labels.items()) for error in (*validate_key(key, at), *validate_value(value, at))]
 
 
 def validate_selector(selector: Mapping[str, Any] | None, at: Path, *, any_value: bool = False) -> list[FieldError]:

@@ -13,7 +13,7 @@ from kadmit.api.fields import FieldError, Path
 from kadmit.api.gojson import Named, quoted
 from kadmit.api.meta import GroupVersion, GroupVersionKind, parse_api_version
 from kadmit.cel.library import names
-from kadmit.kinds import labels
+from kadmit.kinds import labels, soundnames
 
 # What is wrong with a name, or with a generateName (True: more letters will follow).
 NameRule: TypeAlias = Callable[[str, bool], list[str]]
@@ -25,6 +25,7 @@ MANAGER_LIMIT, SUBRESOURCE_LIMIT = 128, 256
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 IMMUTABLE = "field is immutable"
+_OPERATIONS = ("Apply", "Update")
 
 _EVENT = GroupVersionKind("", "v1", "Event")  # the one kind that cannot own anything
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
@@ -60,16 +61,30 @@ def dns1035_label(name: str, prefix: bool) -> list[str]:
 
 def validate(meta: Meta, *, namespaced: bool, name_rule: NameRule = path_segment, at: Path = AT) -> list[FieldError]:
     """Metadata of an object whose name has been generated already."""
-    return [
-        *_names(meta, name_rule, at),
-        *_namespace(meta.get("namespace") or "", at.child("namespace"), namespaced=namespaced),
-        *_generation(meta.get("generation") or 0, at.child("generation")),
-        *labels.validate_labels(meta.get("labels"), at.child("labels")),
-        *validate_annotations(meta.get("annotations"), at.child("annotations")),
-        *_owners(meta.get("ownerReferences") or (), at.child("ownerReferences")),
-        *_finalizers(meta.get("finalizers") or (), at.child("finalizers")),
-        *_managed_fields(meta.get("managedFields") or (), at.child("managedFields")),
-    ]
+    found = [] if _has_sound_name(meta, name_rule) else list(_names(meta, name_rule, at))
+    if not _is_sound_namespace(meta.get("namespace") or "", namespaced=namespaced):
+        found += _namespace(meta.get("namespace") or "", at.child("namespace"), namespaced=namespaced)
+    if (meta.get("generation") or 0) < 0:
+        found.append(fields.invalid(at.child("generation"), meta["generation"], "must be greater than or equal to 0"))
+    if meta.get("labels"):
+        found += labels.validate_labels(meta["labels"], at.child("labels"))
+    if meta.get("annotations"):
+        found += validate_annotations(meta["annotations"], at.child("annotations"))
+    if meta.get("ownerReferences"):
+        found += _owners(meta["ownerReferences"], at.child("ownerReferences"))
+    if meta.get("finalizers"):
+        found += _finalizers(meta["finalizers"], at.child("finalizers"))
+    if meta.get("managedFields"):
+        found += _managed_fields(meta["managedFields"], at.child("managedFields"))
+    return found
+
+
+def _has_sound_name(meta: Meta, rule: NameRule) -> bool:
+    return bool(meta.get("name")) and not meta.get("generateName") and not rule(meta["name"], False)
+
+
+def _is_sound_namespace(namespace: str, *, namespaced: bool) -> bool:
+    return soundnames.is_label(namespace) if namespaced else not namespace
 
 
 def _names(meta: Meta, rule: NameRule, at: Path) -> Iterator[FieldError]:
@@ -92,18 +107,20 @@ def _namespace(namespace: str, at: Path, *, namespaced: bool) -> Iterator[FieldE
         yield from (fields.invalid(at, namespace, problem) for problem in dns_label(namespace, False))
 
 
-def _generation(generation: int, at: Path) -> Iterator[FieldError]:
-    if generation < 0:
-        yield fields.invalid(at, generation, "must be greater than or equal to 0")
-
-
 def validate_annotations(annotations: Mapping[str, str] | None, at: Path) -> list[FieldError]:
     """Keys as those of labels, but in any case; values of any form, up to a total size."""
-    pairs = sorted((annotations or {}).items())
-    found = [fields.invalid(at, key, problem) for key, _ in pairs for problem in names.label_key(key.lower())]
+    if not annotations:
+        return []
+    pairs = sorted(annotations.items())
+    found = [fields.invalid(at, key, problem) for key, _ in pairs for problem in _annotation_problems(key)]
     if sum(_size(key) + _size(value) for key, value in pairs) > ANNOTATIONS_LIMIT:
         found.append(fields.too_long(at, ANNOTATIONS_LIMIT))
     return found
+
+
+def _annotation_problems(key: str) -> list[str]:
+    lower = key.lower()
+    return [] if soundnames.is_label_key(lower) else names.label_key(lower)
 
 
 def _size(text: str) -> int:
@@ -191,12 +208,20 @@ def without_repeated_owners(meta: Meta) -> tuple[Meta, list[str]]:
 
 def _managed_fields(entries: Sequence[Mapping[str, Any]], at: Path) -> Iterator[FieldError]:
     for i, entry in enumerate(entries):
-        yield from _managed_entry(entry, at.index(i))
+        if not _is_ordinary_entry(entry):
+            yield from _managed_entry(entry, at.index(i))
+
+
+def _is_ordinary_entry(entry: Mapping[str, Any]) -> bool:
+    manager = entry.get("manager") or ""
+    is_short = len(manager) * 4 <= MANAGER_LIMIT and manager.isprintable()
+    known = entry.get("operation") in _OPERATIONS and entry.get("fieldsType") == "FieldsV1"
+    return is_short and known and (entry.get("subresource") or "status") == "status"
 
 
 def _managed_entry(entry: Mapping[str, Any], at: Path) -> Iterator[FieldError]:
     operation, form = entry.get("operation") or "", entry.get("fieldsType") or ""
-    if operation not in ("Apply", "Update"):
+    if operation not in _OPERATIONS:
         yield fields.invalid(at.child("operation"), Named(operation), "must be `Apply` or `Update`")
     if form not in ("", "FieldsV1"):
         yield fields.invalid(at.child("fieldsType"), form, "must be `FieldsV1`")

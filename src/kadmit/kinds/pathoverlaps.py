@@ -1,6 +1,6 @@
 """Files of one volume that stand in each other's way: two of the same name, or one where another needs a folder."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from kadmit.api.gojson import quoted
@@ -22,9 +22,11 @@ class _File(NamedTuple):
 
 def warnings(volumes: Iterable[Object]) -> Iterator[str]:
     for volume in volumes:
-        for source, described in _sources(volume):
-            for overlap in _overlaps(_listed(source)):
-                yield _warning(volume, described, overlap)
+        for kind, describe in _SOURCES.items():
+            source = volume.get(kind)
+            if source is not None and source.get("items"):
+                for overlap in _overlaps(_listed(source)):
+                    yield _warning(volume, describe(source), overlap)
         projected = volume.get("projected")
         if projected is not None:
             yield from _of_projected(volume, projected)
@@ -34,13 +36,11 @@ def _warning(volume: Object, described: str, overlap: str) -> str:
     return f"volume {quoted(volume['name'])} ({described}): overlapping paths: {overlap}"
 
 
-def _sources(volume: Object) -> Iterator[tuple[Object, str]]:
-    if (source := volume.get("configMap")) is not None:
-        yield source, f"ConfigMap {quoted(source.get('name') or '')}"
-    if (source := volume.get("secret")) is not None:
-        yield source, f"Secret {quoted(source.get('secretName') or '')}"
-    if (source := volume.get("downwardAPI")) is not None:
-        yield source, "DownwardAPI"
+_SOURCES: Mapping[str, Callable[[Object], str]] = {
+    "configMap": lambda source: f"ConfigMap {quoted(source.get('name') or '')}",
+    "secret": lambda source: f"Secret {quoted(source.get('secretName') or '')}",
+    "downwardAPI": lambda source: "DownwardAPI",
+}
 
 
 def _listed(source: Object, described: str = "") -> list[_File]:

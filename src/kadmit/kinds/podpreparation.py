@@ -59,23 +59,45 @@ def quality(spec: Part) -> str:
         members = ("containers", "initContainers")
         parts = [container.get("resources") or {} for member in members for container in spec.get(member) or ()]
         limited = all(map(_is_limited, parts))
-    requests, limits = _summed(parts, "requests"), _summed(parts, "limits")
-    if not requests and not limits:
+    if not any(map(_asks, parts)):
         return "BestEffort"
-    equal = requests.keys() == limits.keys() and all(quantities.compare(limits[name], requests[name]) == 0 for name in requests)
-    return "Guaranteed" if limited and equal else "Burstable"
+    return "Guaranteed" if limited and _gets_its_limits(parts) else "Burstable"
 
 
 def _is_limited(part: Part) -> bool:
     limits = part.get("limits") or {}
-    return all(name in limits and resources.parsed(limits[name]).sign() > 0 for name in _COUNTED)
+    return all(name in limits and _is_some(limits[name]) for name in _COUNTED)
+
+
+def _is_some(amount: Json) -> bool:
+    return resources.compare(amount, "0") > 0
+
+
+def _asks(part: Part) -> bool:
+    """For anything, or to be kept from it."""
+    return any(_is_some(_amount(part, member, name)) for member in ("requests", "limits") for name in _COUNTED)
+
+
+def _amount(part: Part, member: str, name: str) -> Json:
+    return (part.get(member) or {}).get(name) or "0"
+
+
+def _gets_its_limits(parts: list[Part]) -> bool:
+    """Whether all requests together are all limits together. NB: where nobody requests too much, nobody may request less."""
+    orders = [
+        resources.compare(_amount(part, "requests", name), _amount(part, "limits", name)) for part in parts for name in _COUNTED
+    ]
+    if max(orders) <= 0:
+        return not any(orders)
+    requests, limits = _summed(parts, "requests"), _summed(parts, "limits")
+    return requests.keys() == limits.keys() and all(quantities.compare(limits[name], requests[name]) == 0 for name in requests)
 
 
 def _summed(parts: list[Part], member: str) -> dict[str, Quantity]:
     total: dict[str, Quantity] = {}
     for part in parts:
         for name in _COUNTED:
-            amount = resources.parsed((part.get(member) or {}).get(name) or "0")
+            amount = resources.parsed(_amount(part, member, name))
             if amount.sign() > 0:
                 total[name] = quantities.add(amount, total[name]) or amount if name in total else amount
     return total

@@ -10,7 +10,7 @@ from kadmit.api.fields import Path
 from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.library import names
-from kadmit.kinds import containerwarnings, pathoverlaps
+from kadmit.kinds import containerwarnings, pathoverlaps, soundnames
 from kadmit.kinds.containerwarnings import SECCOMP_WORDS, fraction
 from kadmit.kinds.rules import addresses
 
@@ -68,7 +68,8 @@ def _generation(value: Object) -> int:
 
 
 def _name(value: Object, words: str) -> Iterator[str]:
-    problems = names.dns1123_label(_at(value, ("metadata",)).get("name") or "")
+    name = _at(value, ("metadata",)).get("name") or ""
+    problems = [] if soundnames.is_label(name) else names.dns1123_label(name)
     if problems:
         yield f"metadata.name: {words}: [{' '.join(problems)}]"
 
@@ -108,31 +109,46 @@ def claim_spec(spec: Object, at: Path) -> Iterator[str]:
 def _pod(pod: Object, at: Path) -> Iterator[str]:
     spec, annotations = _at(pod, ("spec",)), _at(pod, ("metadata", "annotations"))
     inside = at.child("spec")
-    yield from _node_labels(spec, inside)
-    yield from _spread(spec.get("topologySpreadConstraints") or (), inside.child("topologySpreadConstraints"))
-    for key, words in _OLD_ANNOTATIONS.items():
+    if "nodeSelector" in spec or "affinity" in spec:
+        yield from _node_labels(spec, inside)
+    if "topologySpreadConstraints" in spec:
+        yield from _spread(spec["topologySpreadConstraints"] or (), inside.child("topologySpreadConstraints"))
+    for key, words in _OLD_ANNOTATIONS.items() if annotations else ():
         if key in annotations:
             yield f"{at.child('metadata', 'annotations').key(key)}: {words}"
-    yield from _volumes(spec.get("volumes") or (), inside.child("volumes"))
-    yield from pathoverlaps.warnings(spec.get("volumes") or ())
-    yield from _repeated(spec.get("hostAliases") or (), "ip", inside.child("hostAliases"))
-    yield from _repeated(spec.get("imagePullSecrets") or (), "name", inside.child("imagePullSecrets"))
-    for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
-        if not secret.get("name"):
-            yield f'{inside.child("imagePullSecrets").index(i).child("name")}: invalid empty name ""'
-    for resource in ("memory", "ephemeral-storage"):
-        yield from fraction(spec.get("overhead") or {}, resource, inside.child("overhead"))
+    if spec.get("volumes"):
+        yield from _volumes(spec["volumes"], inside.child("volumes"))
+        yield from pathoverlaps.warnings(spec["volumes"])
+    yield from _references(spec, inside)
     if _SECCOMP in annotations and _at(spec, ("securityContext",)).get("seccompProfile") is None:
         yield f"{at.child('metadata', 'annotations').key(_SECCOMP)}: {SECCOMP_WORDS}"
     yield from containerwarnings.warnings(spec, annotations, at)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         words = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{inside.child('terminationGracePeriodSeconds')}: {words}"
-    yield from _affinities(_at(spec, ("affinity",)), inside.child("affinity"))
+    if "affinity" in spec:
+        yield from _affinities(_at(spec, ("affinity",)), inside.child("affinity"))
+    yield from _addresses(spec, inside)
+
+
+def _references(spec: Object, at: Path) -> Iterator[str]:
+    """Hosts and secrets that are named twice, or not at all; and what the pod needs beside its containers."""
+    if "hostAliases" in spec:
+        yield from _repeated(spec["hostAliases"] or (), "ip", at.child("hostAliases"))
+    if "imagePullSecrets" in spec:
+        yield from _repeated(spec["imagePullSecrets"] or (), "name", at.child("imagePullSecrets"))
+        for i, secret in enumerate(spec["imagePullSecrets"] or ()):
+            if not secret.get("name"):
+                yield f'{at.child("imagePullSecrets").index(i).child("name")}: invalid empty name ""'
+    for resource in ("memory", "ephemeral-storage") if "overhead" in spec else ():
+        yield from fraction(spec["overhead"] or {}, resource, at.child("overhead"))
+
+
+def _addresses(spec: Object, at: Path) -> Iterator[str]:
     for i, server in enumerate(_at(spec, ("dnsConfig",)).get("nameservers") or ()):
-        yield from addresses.warnings(server, inside.child("dnsConfig", "nameservers").index(i))
+        yield from addresses.warnings(server, at.child("dnsConfig", "nameservers").index(i))
     for i, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from addresses.warnings(alias.get("ip") or "", inside.child("hostAliases").index(i).child("ip"))
+        yield from addresses.warnings(alias.get("ip") or "", at.child("hostAliases").index(i).child("ip"))
 
 
 _SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
@@ -228,11 +244,14 @@ _AFTER_CLAIMS: Mapping[str, str] = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
+_LOOKED_AT = frozenset((*_BEFORE_CLAIMS, "ephemeral", *_AFTER_CLAIMS))
 _SHOWN_AS = {"storageos": "storageOS"}
 
 
 def _volumes(volumes: Any, at: Path) -> Iterator[str]:
     for i, volume in enumerate(volumes):
+        if volume.keys().isdisjoint(_LOOKED_AT):
+            continue
         yield from _old_volume(volume, _BEFORE_CLAIMS, at.index(i))
         claim = _at(volume, ("ephemeral",)).get("volumeClaimTemplate")
         if claim is not None:

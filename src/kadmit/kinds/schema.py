@@ -212,10 +212,6 @@ class Schema:
         return bool(self._raw.get("x-kubernetes-preserve-unknown-fields"))
 
     @property
-    def embedded_resource(self) -> bool:
-        return bool(self._raw.get("x-kubernetes-embedded-resource"))
-
-    @property
     def go_type(self) -> str:
         """What Go calls the type, as decoding errors print it."""
         return self._raw.get("x-go-type") or _go_type(self)

@@ -11,14 +11,13 @@ budget.
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kadmit.api import fields
 from kadmit.api.fields import OMITTED, FieldError, Path
 from kadmit.api.gojson import quoted
 from kadmit.cel import cost, environment, types
 from kadmit.cel.environment import Environment
-from kadmit.cel.program import Program
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
 from kadmit.cel.values import NONE, CelError, Optional
@@ -26,6 +25,9 @@ from kadmit.kinds import declared, fieldpaths, rulevalues
 from kadmit.kinds.declared import Declared
 from kadmit.kinds.rulevalues import Convert
 from kadmit.patch import equality
+
+if TYPE_CHECKING:
+    from kadmit.cel.program import Program
 
 Json: TypeAlias = Any
 Schema: TypeAlias = Mapping[str, Json]
@@ -45,9 +47,9 @@ class Rule:
     """One rule, compiled; or why it cannot be."""
 
     raw: Mapping[str, Json]
-    program: Program | None = None
+    program: "Program | None" = None
     problem: str = ""
-    message: Program | None = None
+    message: "Program | None" = None
     message_problem: str = ""
     uses_old: bool = False
     path: str = ""
@@ -100,7 +102,7 @@ def _with_message(rule: Rule, env: Environment) -> Rule:
     return replace(rule, message=message, message_problem=f"messageExpression {problem}" if problem else "")
 
 
-def _program(env: Environment, text: str, returns: Type, otherwise: str) -> tuple[Program | None, str]:
+def _program(env: Environment, text: str, returns: Type, otherwise: str) -> "tuple[Program | None, str]":
     try:
         program = env.compile(text, limit=cost.PER_CALL_LIMIT)
     except CompileError as error:
@@ -108,7 +110,7 @@ def _program(env: Environment, text: str, returns: Type, otherwise: str) -> tupl
     return (program, "") if program.output_type.same(returns) else (None, otherwise)
 
 
-def _names_old(program: Program) -> bool:
+def _names_old(program: "Program") -> bool:
     return "oldSelf" in program.checked.idents.values()
 
 
@@ -311,7 +313,7 @@ class _Run:
                 return fields.duplicate(place, value)
         return fields.invalid(place, value, detail)
 
-    def _message(self, program: Program, text: str, bindings: Mapping[str, Json]) -> tuple[str, str]:
+    def _message(self, program: "Program", text: str, bindings: Mapping[str, Json]) -> tuple[str, str]:
         """The message, empty if it is not fit to be shown; and why nothing more can be asked."""
         result, spent = program.evaluate(bindings)
         if spent > self.budget:

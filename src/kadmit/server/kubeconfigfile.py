@@ -4,10 +4,9 @@ It holds a private key that may do anything, so only its owner can read it.
 """
 
 import base64
+import json
 from dataclasses import dataclass
 from pathlib import Path
-
-import yaml
 
 from kadmit.server import certificates
 from kadmit.server.certificates import Credentials
@@ -35,19 +34,38 @@ class Administrator:
             raise StartupError(f"--cert-dir: cannot read {error.filename!r}: {because(error)}") from None
 
 
+# NB: written out, for a start needs YAML for nothing else.
+_TEXT = """\
+apiVersion: v1
+kind: Config
+clusters:
+- name: {name}
+  cluster:
+    server: {server}
+    certificate-authority-data: {authority}
+users:
+- name: {user}
+  user:
+    client-certificate-data: {certificate}
+    client-key-data: {key}
+contexts:
+- name: {name}
+  context:
+    cluster: {name}
+    user: {user}
+current-context: {name}
+"""
+
+
 def text(admin: Administrator) -> str:
-    cluster = {"server": admin.server, "certificate-authority-data": _base64(admin.authority)}
-    user = {"client-certificate-data": _base64(admin.certificate), "client-key-data": _base64(admin.key)}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": NAME, "cluster": cluster}],
-        "users": [{"name": USER, "user": user}],
-        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": USER}}],
-        "current-context": NAME,
-    }
-    written: str = yaml.safe_dump(config, sort_keys=False)
-    return written
+    return _TEXT.format(
+        name=NAME,
+        user=USER,
+        server=json.dumps(admin.server),
+        authority=_base64(admin.authority),
+        certificate=_base64(admin.certificate),
+        key=_base64(admin.key),
+    )
 
 
 def write(path: Path, admin: Administrator) -> None:

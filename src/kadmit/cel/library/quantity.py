@@ -3,8 +3,6 @@
 The arithmetic itself is in `kadmit.cel.quantities`.
 """
 
-from functools import lru_cache
-
 from kadmit.cel import quantities, types
 from kadmit.cel.declarations import Example, Function, function, member, plain
 from kadmit.cel.library import traversal
@@ -18,22 +16,13 @@ NOT_AN_INTEGER = CelError("cannot convert value to integer")
 TOO_MANY_DIGITS = CelError("quantity has too many digits")  # kube-apiserver would fill its memory with them
 
 
-_CACHED_LENGTH = 40
-_parse_cached = lru_cache(maxsize=2048)(quantities.parse)
-
-
-def _parse(text: str) -> Quantity | str:
-    """NB: the same few amounts come again and again, in policies and in objects."""
-    return _parse_cached(text) if len(text) <= _CACHED_LENGTH else quantities.parse(text)
-
-
 def quantity(text: str) -> Value:
-    parsed = _parse(text)
+    parsed = quantities.parse(text)
     return CelError(parsed) if parsed.__class__ is str else parsed
 
 
 def is_quantity(text: str) -> Value:
-    return _parse(text).__class__ is not str
+    return quantities.parse(text).__class__ is not str
 
 
 def as_integer(self: Quantity) -> Value:

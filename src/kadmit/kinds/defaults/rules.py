@@ -34,21 +34,19 @@ def struct(
     """
     fill = _fill(absent or {})
     steps = (*first, *_replaced(null or {}, empty or {}))
-    names = tuple(absent or ())
-    pairs = tuple((parts or {}).items())
-    find = (parts or {}).get
+    names = frozenset(absent or ())
+    if not parts:
+        return _leaf(names, fill, steps)
+    pairs = tuple(parts.items())
+    find = parts.get
     few = len(pairs) <= 2 * _FEW
 
     def apply(value: Object, before: Json) -> Object:
         made = value
         for step in steps:
             made = step(made)
-        for name in names:
-            if name not in made:
-                made = fill(made)
-                break
-        if not pairs:
-            return made
+        if names and not made.keys() >= names:
+            made = fill(made)
         known = before if before.__class__ is dict else _UNKNOWN
         # NB: this is where the time goes. Most objects of a kind with many parts have few of them.
         for name, rule in pairs if few or len(made) > _FEW else [(name, find(name)) for name in made]:
@@ -64,6 +62,20 @@ def struct(
                     made = value.copy()
                 made[name] = new
         return made
+
+    return apply
+
+
+def _leaf(names: frozenset[str], fill: Step, steps: Sequence[Step]) -> Rule:
+    """The rule of an object whose parts have no defaults."""
+    if not steps:
+        return lambda value, before: value if value.keys() >= names else fill(value)
+
+    def apply(value: Object, before: Json) -> Object:
+        made = value
+        for step in steps:
+            made = step(made)
+        return made if made.keys() >= names else fill(made)
 
     return apply
 

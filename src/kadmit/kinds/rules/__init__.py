@@ -10,6 +10,7 @@ asked for sound metadata. Where Kubernetes walks a map, in random order, keys co
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from kadmit.api.fields import FieldError
@@ -20,7 +21,6 @@ from kadmit.kinds.rules import (
     claims,
     cluster,
     config,
-    definitions,
     jobs,
     networking,
     pods,
@@ -105,23 +105,36 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
     ("coordination.k8s.io", "Lease"): _kind(cluster.create_lease, cluster.update_lease),
     ("scheduling.k8s.io", "PriorityClass"): _kind(cluster.create_priority_class, cluster.update_priority_class),
     ("node.k8s.io", "RuntimeClass"): _kind(cluster.create_runtime_class, cluster.update_runtime_class),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _Kind(
-        definitions.create, definitions.update, {"status": lambda new, old, _: definitions.status(new, old)}
-    ),
     ("storage.k8s.io", "StorageClass"): _kind(storage.create_class, storage.update_class),
 }
 
 
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+@cache
+def _definition() -> _Kind:
+    """NB: loaded when somebody defines a kind: its rules look into schemas, and that takes most of CEL."""
+    from kadmit.kinds.rules import definitions
+
+    return _Kind(definitions.create, definitions.update, {"status": lambda new, old, _: definitions.status(new, old)})
+
+
+def _rules_of(gvk: GroupVersionKind) -> _Kind | None:
+    kind = (gvk.group, gvk.kind)
+    return _definition() if kind == _DEFINITION else _KINDS.get(kind)
+
+
 def validate_create(gvk: GroupVersionKind, value: Object, context: Context = DEFAULT) -> list[FieldError]:
     """What is wrong with a new object."""
-    kind = _KINDS.get((gvk.group, gvk.kind))
+    kind = _rules_of(gvk)
     found = list(kind.create(value, context)) if kind is not None else []
     return found or metadata.validate(of(value), namespaced=_is_namespaced(gvk))
 
 
 def validate_update(gvk: GroupVersionKind, new: Object, old: Object, context: Context = DEFAULT) -> list[FieldError]:
     """What is wrong with a change. Metadata is looked at twice: as any object's, and as this kind's."""
-    kind = _KINDS.get((gvk.group, gvk.kind))
+    kind = _rules_of(gvk)
     found = metadata.validate_update(of(new), of(old), namespaced=_is_namespaced(gvk))
     if kind is None:
         return found

@@ -102,10 +102,14 @@ def _not_ephemeral(container: Container, at: Path) -> Iterator[FieldError]:
                 yield fields.forbidden(at.child("volumeMounts").index(index).child(member), text)
 
 
-def padded_image(container: Container, at: Path) -> Iterator[FieldError]:
+def has_padded_image(container: Container) -> bool:
     image = container.get("image") or ""
-    if image.strip() != image:
-        yield fields.invalid(at.child("image"), image, "must not have leading or trailing whitespace")
+    return bool(image.strip() != image)
+
+
+def padded_image(container: Container, at: Path) -> Iterator[FieldError]:
+    if has_padded_image(container):
+        yield fields.invalid(at.child("image"), container["image"], "must not have leading or trailing whitespace")
 
 
 # ---------------------------------------------------------------- what all have in common

@@ -21,6 +21,7 @@ from kadmit.kinds.rules import (
     resources,
     scheduling,
     security,
+    soundness,
     variables,
     volumes,
 )
@@ -44,19 +45,22 @@ def create(pod: Object, context: Context) -> Iterator[FieldError]:
         yield fields.forbidden(_AT.child("ephemeralContainers"), "cannot be set on create")
     if value.get("nodeName") and value.get("schedulingGates"):
         yield fields.forbidden(_AT.child("nodeName"), "cannot be set until all schedulingGates have been cleared")
-    yield from profiles.agree(pod, _AT)
+    if meta.of(pod).get("annotations"):
+        yield from profiles.agree(pod, _AT)
 
 
 def metadata_and_spec(pod: Object, context: Context) -> Iterator[FieldError]:
     value = pod.get("spec") or {}
     yield from meta.created(pod)
-    yield from annotations(pod, fields.path("metadata", "annotations"))
+    if meta.of(pod).get("annotations"):
+        yield from annotations(pod, fields.path("metadata", "annotations"))
     yield from spec(value, _AT, context, pod=meta.of(pod).get("name") or "", is_pod=True)
-    if not value.get("serviceAccountName"):
+    if value.get("volumes") and not value.get("serviceAccountName"):
         yield from _tokens(value)
     for member in ("containers", "initContainers"):
         for index, container in enumerate(value.get(member) or ()):
-            yield from containers.padded_image(container, _AT.child(member).index(index))
+            if containers.has_padded_image(container):
+                yield from containers.padded_image(container, _AT.child(member).index(index))
 
 
 def _tokens(value: Spec) -> Iterator[FieldError]:
@@ -99,6 +103,13 @@ def template(value: Object | None, at: Path, context: Context) -> Iterator[Field
 
 def spec(value: Spec, at: Path, context: Context, *, pod: str = "", is_pod: bool = False) -> Iterator[FieldError]:
     """`pod`: the name of the pod, `is_pod`: whether it is one and no template."""
+    if soundness.is_sound(value, allow_privileged=context.allow_privileged):
+        return iter(())
+    return every_rule(value, at, context, pod=pod, is_pod=is_pod)
+
+
+def every_rule(value: Spec, at: Path, context: Context, *, pod: str, is_pod: bool) -> Iterator[FieldError]:
+    """What each rule has to say, in Kubernetes' order."""
     if value.get("terminationGracePeriodSeconds") is None:
         yield fields.required(at.child("terminationGracePeriodSeconds"))
     sound, found = volumes.all_of(value.get("volumes") or [], at.child("volumes"), pod=pod, is_pod=is_pod)

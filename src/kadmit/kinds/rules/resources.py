@@ -1,6 +1,7 @@
 """Amounts of computing resources: their names, their quantities, and how requests and limits go together."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from kadmit.api import fields
@@ -25,6 +26,7 @@ _OF_QUOTAS = frozenset(
 )
 _KNOWN = _OF_QUOTAS | {"storage"}
 POD_LEVEL = ("cpu", "memory")
+_REMEMBERED_LENGTH = 40
 
 
 # ---------------------------------------------------------------- quantities
@@ -36,8 +38,20 @@ def parsed(value: Json) -> Quantity:
     return quantities.of_int(0) if isinstance(found, str) else found
 
 
+def compare(a: Json, b: Json) -> int:
+    """-1, 0 or 1. NB: the same few amounts are compared again and again; only short texts are remembered."""
+    if a.__class__ is str and b.__class__ is str and len(a) <= _REMEMBERED_LENGTH and len(b) <= _REMEMBERED_LENGTH:
+        return _compared(a, b)
+    return quantities.compare(parsed(a), parsed(b))
+
+
+@lru_cache(maxsize=4096)
+def _compared(a: str, b: str) -> int:
+    return quantities.compare(parsed(a), parsed(b))
+
+
 def is_more(a: Json, b: Json) -> bool:
-    return quantities.compare(parsed(a), parsed(b)) > 0
+    return compare(a, b) > 0
 
 
 def not_negative(value: Json, at: Path) -> Iterator[FieldError]:
@@ -147,7 +161,7 @@ def _within_limit(resource: str, request: Json, limit: Json, at: Path) -> Iterat
         if not may_overcommit(resource):
             yield fields.required(at.child("limits"), "Limit must be set for non overcommitable resources")
         return
-    order = quantities.compare(parsed(request), parsed(limit))
+    order = compare(request, limit)
     if order and not may_overcommit(resource):
         yield fields.invalid(at.child("requests"), str(request), f"must be equal to {resource} limit of {limit}")
     elif order > 0:

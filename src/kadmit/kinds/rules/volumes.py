@@ -49,14 +49,14 @@ def _created_claim(claim: Source, created: set[str], at: Path) -> Iterator[Field
 
 
 def _source(volume: Source, at: Path, *, pod: str, is_pod: bool) -> Iterator[FieldError]:
-    given = [name for name in _SOURCES if volume.get(name) is not None]
+    given = [name for name in SOURCES if volume.get(name) is not None]
     if not given:
         yield fields.required(at, "must specify a volume type")
         return
     first = given[0]
     if first == "image" and is_pod and not volume["image"].get("reference"):
         yield fields.required(at.child("image", "reference"))
-    yield from _SOURCES[first](volume[first], at.child(first))
+    yield from SOURCES[first](volume[first], at.child(first))
     if first == "ephemeral" and pod:
         yield from _claim_name(pod, volume.get("name") or "", at)
     for more in given[1:]:
@@ -155,7 +155,7 @@ def _renamed(at: Path) -> Path:
 
 
 # In the order in which Kubernetes looks for them.
-_SOURCES: Mapping[str, Callable[[Source, Path], Iterator[FieldError]]] = {
+SOURCES: Mapping[str, Callable[[Source, Path], Iterator[FieldError]]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _git_repo,
