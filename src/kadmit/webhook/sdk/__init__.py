@@ -1,0 +1,1 @@
+"""Webhooks written in Python: functions, registered and served."""
