@@ -25,6 +25,8 @@ class Answer:
     failure: str = ""  # text after `failed calling webhook "x": `
     code: int = 503  # how metrics count a failure
     arrival: int = 0  # its place among answers to calls made at once; without a network all came together
+    seconds: float = 0.0  # how long it took, as far as anybody measured
+    stand_in: bool = False  # nobody was called: the answer is made up
 
 
 class CallFailed(Exception):

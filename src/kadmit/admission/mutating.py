@@ -9,8 +9,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from kadmit.admission import answers, exemptions, patchtext, policies, webhooks
+from kadmit.admission import answers, events, exemptions, patchtext, policies, webhooks
 from kadmit.admission.answers import Answer, CallFailed
+from kadmit.admission.events import MUTATING, POLICIES, WEBHOOKS
 from kadmit.admission.outcome import Record
 from kadmit.admission.policies import Invocation, PolicyError
 from kadmit.admission.snapshot import Candidates, Snapshot
@@ -73,14 +74,23 @@ def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record
     variables = RequestVariables(attributes, world.authorizer)
     candidates = snapshot.candidates(attributes, world)
     chain = _Chain(candidates, world, record, attributes, variables, fine_times=attributes.operation == CREATE)
+    explained = record.events is not None
+    if explained:
+        record.happened(events.entered(MUTATING, snapshot, attributes, world))
     by_policies, by_webhooks = not exemptions.from_policies(attributes), not exemptions.from_webhooks(attributes)
     for round_number in (0, 1):
+        if explained:
+            record.happened(events.Began(MUTATING, POLICIES, round_number, chain.attributes, not by_policies))
         if by_policies:
             _run_policies(chain, round_number)
+        if explained:
+            record.happened(events.Began(MUTATING, WEBHOOKS, round_number, chain.attributes, not by_webhooks))
         if by_webhooks:
             yield from _run_webhooks(chain, round_number)
         if not chain.changed:
             break
+    if explained:
+        record.happened(events.Left(MUTATING, chain.attributes))
     return chain.attributes
 
 
@@ -139,11 +149,13 @@ def _invoke(chain: _Chain, invocation: Invocation, namespace: Json | None, round
     try:
         versioned = policies.versioned(chain.attributes, invocation.match.kind, world)
     except UnknownConversion as e:
-        return _Invoked([PolicyError(policy, None, f"failed to configure policy: {e}")])
+        return _Invoked([policies.misconfigured(chain.record, policy, None, f"failed to configure policy: {e}")])
     problem = _unmatched(chain, invocation, versioned)
     if problem is not None:
         return problem
     if round_number and not (policy.reinvoke and invocation.key in chain.policies.again):
+        if chain.record.events is not None:
+            chain.record.happened(events.NotAgain(policy, invocation.binding, invocation.param))
         return _Invoked()
     done = _mutate_all(chain, invocation, versioned, namespace)
     if policy.reinvoke:
@@ -161,12 +173,11 @@ def _unmatched(chain: _Chain, invocation: Invocation, versioned: Attributes) -> 
     bound = chain.variables.bind(versioned, versioned.resource, kind, params=params, authorizer=asks)
     said = evaluate_conditions(policy.conditions, bound, fail=policy.fail)
     count_conditions(chain.record, policy, versioned.operation, said.failures)
+    if chain.record.events is not None:
+        chain.record.happened(events.Asked(policy, bound, said, invocation.binding, params))
     if said.error:
         return _Invoked([PolicyError(policy, invocation.binding, said.error, "Invalid")])
-    if said.matches:
-        return None
-    chain.record.happened("match condition false", policy.name, invocation.binding.name, condition=said.false_condition)
-    return _Invoked()
+    return None if said.matches else _Invoked()
 
 
 def count_conditions(record: Record, policy: Policy, operation: str, failures: int) -> None:
@@ -194,22 +205,27 @@ def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, na
     plain = chain.variables.bind(
         versioned, match.resource, match.kind, params=params, namespace=namespace, authorizer=policy.asks_authorizer
     )
-    for mutation in policy.mutations:
+    for index, mutation in enumerate(policy.mutations):
         if plain["object"] is None:
             continue
         labels = {"policy": policy.name, "policy_binding": invocation.binding.name}
         bound = policy.composition.bind(plain)
-        result = mutate(mutation, bound, match.kind, chain.world)
+        try:
+            result = mutate(mutation, bound, match.kind, chain.world)
+        except ApiError as error:
+            if record.events is not None:
+                record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), error))
+            raise
         del bound["variables"]  # NB: it holds what holds it; let go, the bindings need no garbage collector
         if not isinstance(result, Rejection) and match.kind != versioned.kind:
             result = _back(result, match.kind, versioned.kind, chain.world)
+        if record.events is not None:
+            record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), result))
         if isinstance(result, Rejection):
             record.count(POLICY_CHECKS, **labels, error_type=result.error_type)
-            record.happened("mutation failed", policy.name, invocation.binding.name, error=result.text)
             done.errors.append(PolicyError(policy, invocation.binding, result.text, "Invalid"))
             continue
         record.count(POLICY_CHECKS, **labels, error_type="no_error")
-        record.happened("mutated", policy.name, invocation.binding.name, before=plain["object"], after=result)
         plain["object"] = result
         done.applied = True
         chain.fine_times = False
@@ -248,9 +264,10 @@ def _run_webhooks(chain: _Chain, round_number: int) -> Generator[Sequence[Call],
         for index, webhook in chain.candidates.mutating_webhooks:
             match = should_call(webhook, chain.attributes, chain.world, chain.record, kind="admit")
             if match is None:
-                chain.record.happened("webhook not matched", webhook.name)
                 continue
             if round_number and webhook.uid not in state.again:
+                if chain.record.events is not None:
+                    chain.record.happened(events.NotAgain(webhook))
                 continue
             changed = yield from _call(chain, webhook, match, round_number, index)
             if changed:
@@ -264,17 +281,21 @@ def _run_webhooks(chain: _Chain, round_number: int) -> Generator[Sequence[Call],
 
 def should_call(webhook: Webhook, attributes: Attributes, world: World, record: Record, *, kind: str) -> Match | None:
     """What the webhook takes the request for, None if it is not about it. Raises ApiError."""
+    if record.events is not None:
+        record.happened(events.Considered(webhook, attributes))
     match = webhook.criteria.match(attributes, world, world)
     if isinstance(match, ApiError):
-        raise match
+        raise refused(record, webhook, match)
     if match is None or not webhook.conditions:
         return match
     try:
         versioned = policies.versioned(attributes, match.kind, world)
     except UnknownConversion as e:
-        raise errors.internal(str(e)) from None
+        raise refused(record, webhook, errors.internal(str(e))) from None
     bound = bindings.variables(versioned, attributes.resource, match.kind, who=world.authorizer)
     said = evaluate_conditions(webhook.conditions, bound, fail=webhook.fail)
+    if record.events is not None:
+        record.happened(events.Asked(webhook, bound, said))
     # NB: the two metrics disagree about what a validating webhook is called.
     labels = {"name": webhook.name, "kind": "webhook", "operation": attributes.operation}
     for _ in range(said.failures):
@@ -287,6 +308,18 @@ def should_call(webhook: Webhook, attributes: Attributes, world: World, record: 
         record.count("apiserver_admission_match_condition_exclusions_total", **labels, type=type_)
         return None
     return match
+
+
+def refused(record: Record, webhook: Webhook, error: ApiError) -> ApiError:
+    """The error, after it has been told."""
+    if record.events is not None:
+        record.happened(events.Refused(webhook, error))
+    return error
+
+
+def failed_to_call(record: Record, webhook: Webhook, failed: CallFailed) -> None:
+    if record.events is not None:
+        record.happened(events.Failed(webhook, str(failed)))
 
 
 def prepare(webhook: Webhook, attributes: Attributes, match: Match, world: World, *, mutating: bool) -> Call:
@@ -316,6 +349,7 @@ def _call(
         changed = _take_answer(chain, call, answer, match, suffix)
         observe(chain.record, webhook, chain.attributes, "admit", code=200)
     except CallFailed as failed:
+        failed_to_call(chain.record, webhook, failed)
         if webhook.fail:
             observe(chain.record, webhook, chain.attributes, "admit", code=failed.code, error="calling_webhook_error")
             raise errors.internal(f"failed calling webhook {quoted(webhook.name)}: {failed}") from None
@@ -325,10 +359,10 @@ def _call(
     except _Denied as denied:
         code = denied.error.status.code
         observe(chain.record, webhook, chain.attributes, "admit", code=code, error="no_error")
-        raise denied.error from None
-    except ApiError:
+        raise refused(chain.record, webhook, denied.error) from None
+    except ApiError as error:
         observe(chain.record, webhook, chain.attributes, "admit", code=0, error="apiserver_internal_error")
-        raise
+        raise refused(chain.record, webhook, error) from None
     finally:
         mutated = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": changed}
         chain.record.annotate(f"mutation.webhook.admission.k8s.io/{suffix}", marshal(mutated))
@@ -343,6 +377,19 @@ class _Denied(Exception):
         self.error = error
 
 
+def read_answer(record: Record, call: Call, answer: Answer) -> answers.Verdict:
+    """What a webhook said; raises CallFailed."""
+    try:
+        verdict = answers.read(call, answer)
+    except CallFailed:
+        if record.events is not None:
+            record.happened(events.Called(call, answer))
+        raise
+    if record.events is not None:
+        record.happened(events.Called(call, answer, verdict))
+    return verdict
+
+
 def take_words(record: Record, webhook: Webhook, verdict: answers.Verdict) -> None:
     """Audit annotations and warnings count whatever comes of the request."""
     for key, value in verdict.annotations.items():
@@ -353,9 +400,8 @@ def take_words(record: Record, webhook: Webhook, verdict: answers.Verdict) -> No
 
 def _take_answer(chain: _Chain, call: Call, answer: Answer, match: Match, suffix: str) -> bool:
     webhook = call.webhook
-    verdict = answers.read(call, answer)
+    verdict = read_answer(chain.record, call, answer)
     take_words(chain.record, webhook, verdict)
-    chain.record.happened("webhook called", webhook.name, allowed=verdict.allowed)
     if not verdict.allowed:
         raise _Denied(ApiError(answers.denial(webhook.name, verdict.result)))
     if not verdict.patch:
@@ -389,10 +435,11 @@ def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answ
     except Unconvertible as e:
         raise errors.internal(str(e)) from None
     _annotate_patch(chain.record, webhook, verdict, suffix)
-    chain.record.happened("webhook patched", webhook.name, before=live, after=settled)
     # NB: the times of a create lose their fractions on the way through a patch, so the first patch always changes something.
     changed = chain.fine_times or not equal(live, settled)
     chain.fine_times = False
+    if chain.record.events is not None:
+        chain.record.happened(events.Patched(webhook, live, settled, changed))
     converted = settled if match.kind == chain.attributes.kind else chain.world.convert(settled, chain.attributes.kind)
     chain.attributes = chain.attributes.with_object(converted)
     return changed

@@ -3,14 +3,16 @@
 Nobody logs, counts or writes a header while deciding; whoever drives the chain reads this afterwards.
 """
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kadmit.admission.events import Event
 from kadmit.cel.library import names
 
 TRUNCATE_AT, TRUNCATE_TO = 4 * 1024, 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Increment(NamedTuple):
@@ -18,16 +20,6 @@ class Increment(NamedTuple):
 
     metric: str
     labels: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One thing that happened, in order: for explanations. `what` names it, `about` holds its particulars."""
-
-    what: str
-    name: str = ""
-    binding: str = ""
-    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,9 +46,10 @@ class Record:
     def count(self, metric: str, **labels: str) -> None:
         self.increments.append(Increment(metric, tuple(sorted(labels.items()))))
 
-    def happened(self, what: str, name: str = "", binding: str = "", **about: Any) -> None:
+    def happened(self, event: Event) -> None:
+        """NB: whoever calls this asks first whether there are `events`, lest an event be made for nobody."""
         if self.events is not None:
-            self.events.append(Event(what, name, binding, about))
+            self.events.append(event)
 
 
 @lru_cache(maxsize=1024)
@@ -92,7 +85,7 @@ def warning_headers(warnings: list[str]) -> list[str]:
 
 def warning_header(text: str) -> str | None:
     """One header, or None where the text cannot stand in one (control characters)."""
-    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in text):
+    if _CONTROL.search(text):
         return None
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kadmit.admission.events import Chosen, Misconfigured
 from kadmit.admission.outcome import Record
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Cause
@@ -55,15 +56,19 @@ def invocations(
         policy = bound.policy
         match = policy.criteria.match(attributes, world, world)
         if isinstance(match, ApiError):
-            yield PolicyError(policy, None, f"failed to configure policy: {match}")
-        elif match is None:
-            record.happened("policy not matched", policy.name)
-        else:
+            yield misconfigured(record, policy, None, f"failed to configure policy: {match}")
+        elif match is not None:
             wrong = params.configuration_error(policy, world)
             if wrong is not None:
-                yield PolicyError(policy, None, f"failed to configure policy: {wrong}")
+                yield misconfigured(record, policy, None, f"failed to configure policy: {wrong}")
             else:
                 yield from _through_bindings(bound, match, attributes, world, record)
+
+
+def misconfigured(record: Record, policy: Policy, binding: Binding | None, text: str) -> PolicyError:
+    if record.events is not None:
+        record.happened(Misconfigured(policy, binding, text))
+    return PolicyError(policy, binding, text)
 
 
 def _through_bindings(
@@ -72,16 +77,17 @@ def _through_bindings(
     for binding in bound.bindings:
         fits = match if binding.criteria is None else binding.criteria.match(attributes, world, world)
         if isinstance(fits, ApiError):
-            yield PolicyError(bound.policy, binding, f"failed to configure binding: {fits}")
+            yield misconfigured(record, bound.policy, binding, f"failed to configure binding: {fits}")
             continue
         if fits is None:
-            record.happened("binding not matched", bound.policy.name, binding.name)
             continue
         try:
             found = params.collect(bound.policy, binding, attributes.namespace, world)
         except ParamsError as e:
-            yield PolicyError(bound.policy, binding, f"failed to configure binding: {e}")
+            yield misconfigured(record, bound.policy, binding, f"failed to configure binding: {e}")
             continue
+        if record.events is not None:
+            record.happened(Chosen(bound.policy, binding, found))
         for param in found:
             yield Invocation(bound.policy, binding, match, param)
 

@@ -52,6 +52,8 @@ class Snapshot:
     validating_policies: tuple[BoundPolicy, ...] = ()
     mutating_webhooks: tuple[Webhook, ...] = ()
     validating_webhooks: tuple[Webhook, ...] = ()
+    unbound_mutating: tuple[str, ...] = ()  # names of policies that no binding names: for explanations
+    unbound_validating: tuple[str, ...] = ()
     _compiled: dict[int, tuple[Raw, Any]] = field(default_factory=dict)
     _found: dict[_Key, Candidates] = field(default_factory=dict)
 
@@ -90,6 +92,8 @@ def build(configuration: Configuration, previous: Snapshot = EMPTY) -> Snapshot:
     policies = (configuration.mutating_policies, configuration.mutating_bindings, compiler.compile_mutating)
     validating = (configuration.validating_policies, configuration.validating_bindings, compiler.compile_validating)
     return Snapshot(
+        unbound_mutating=_unbound(configuration.mutating_policies, configuration.mutating_bindings),
+        unbound_validating=_unbound(configuration.validating_policies, configuration.validating_bindings),
         mutating_policies=_bound(*policies, memory),
         validating_policies=_bound(*validating, memory),
         mutating_webhooks=_webhooks(configuration.mutating_webhooks, memory),
@@ -127,6 +131,11 @@ def _bound(
         for raw in _by_name(policies)
         if raw["metadata"]["name"] in by_policy
     )
+
+
+def _unbound(policies: Sequence[Raw], bindings: Sequence[Raw]) -> tuple[str, ...]:
+    bound = {(raw.get("spec") or {}).get("policyName", "") for raw in bindings}
+    return tuple(raw["metadata"]["name"] for raw in _by_name(policies) if raw["metadata"]["name"] not in bound)
 
 
 def _by_name(objects: Iterable[Raw]) -> list[Raw]:

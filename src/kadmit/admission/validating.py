@@ -1,11 +1,21 @@
 """The validating half: policies first, then all webhooks at once; nothing is changed any more."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kadmit.admission import answers, exemptions, policies
+from kadmit.admission import answers, events, exemptions, policies
 from kadmit.admission.answers import Answer, CallFailed
-from kadmit.admission.mutating import count_conditions, observe, prepare, should_call, take_words
+from kadmit.admission.events import POLICIES, VALIDATING, WEBHOOKS
+from kadmit.admission.mutating import (
+    count_conditions,
+    failed_to_call,
+    observe,
+    prepare,
+    read_answer,
+    refused,
+    should_call,
+    take_words,
+)
 from kadmit.admission.outcome import Record
 from kadmit.admission.policies import Invocation, PolicyError
 from kadmit.admission.snapshot import Snapshot
@@ -13,6 +23,7 @@ from kadmit.admission.webhooks import Call, Webhook
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Cause
 from kadmit.api.gojson import marshal, quoted
+from kadmit.cel.values import Value
 from kadmit.kinds.conversion import UnknownConversion
 from kadmit.matching.attributes import Attributes, Json
 from kadmit.policy import bindings
@@ -31,10 +42,18 @@ _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "
 def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record) -> Calls:
     """Yields one batch of webhook calls, is sent all answers. Raises ApiError if the request is refused."""
     candidates = snapshot.candidates(attributes, world)
-    if not exemptions.from_policies(attributes):
+    by_policies, by_webhooks = not exemptions.from_policies(attributes), not exemptions.from_webhooks(attributes)
+    if record.events is not None:
+        record.happened(events.entered(VALIDATING, snapshot, attributes, world))
+        record.happened(events.Began(VALIDATING, POLICIES, 0, attributes, not by_policies))
+    if by_policies:
         _run_policies(candidates.validating_policies, attributes, world, record)
-    if not exemptions.from_webhooks(attributes):
+    if record.events is not None:
+        record.happened(events.Began(VALIDATING, WEBHOOKS, 0, attributes, not by_webhooks))
+    if by_webhooks:
         yield from _run_webhooks(candidates.validating_webhooks, attributes, world, record)
+    if record.events is not None:
+        record.happened(events.Left(VALIDATING, attributes))
 
 
 # ---------------------------------------------------------------- policies
@@ -92,8 +111,9 @@ def _judge(judgement: _Judgement, invocation: Invocation) -> None:
     try:
         versioned = policies.versioned(attributes, invocation.match.kind, judgement.world)
     except UnknownConversion as e:
+        text = f"failed to configure binding: failed to convert object version: {e}"
+        policies.misconfigured(judgement.record, policy, binding, text)
         if policy.fail:
-            text = f"failed to configure binding: failed to convert object version: {e}"
             judgement.denials.append(_Denial(policy, binding, text))
         return
     namespace = policies.request_namespace(attributes, judgement.world)
@@ -122,8 +142,25 @@ def _validated(judgement: _Judgement, invocation: Invocation, versioned: Attribu
     validated = validate(policy, bound, at_conditions)
     if validated.conditions is not None:
         count_conditions(judgement.record, policy, versioned.operation, validated.conditions.failures)
-    judgement.record.happened("validated", policy.name, invocation.binding.name, decisions=validated.decisions)
+    if judgement.record.events is not None:
+        _tell(judgement.record, invocation, param, bound, at_conditions, validated)
     return validated
+
+
+def _tell(
+    record: Record,
+    invocation: Invocation,
+    param: Json | None,
+    bound: Mapping[str, Value],
+    at_conditions: Mapping[str, Value],
+    validated: Validated,
+) -> None:
+    policy, binding = invocation.policy, invocation.binding
+    if validated.conditions is not None:
+        record.happened(events.Asked(policy, at_conditions, validated.conditions, binding, param))
+        if validated.conditions.error or not validated.conditions.matches:
+            return
+    record.happened(events.Judged(policy, binding, param, invocation.match, bound, validated))
 
 
 def _with_kind(invocation: Invocation) -> Json | None:
@@ -178,7 +215,7 @@ def _run_webhooks(candidates: Sequence[Webhook], attributes: Attributes, world: 
             found += _failed(record, webhook, attributes, index, failed)
         except ApiError as error:
             observe(record, webhook, attributes, "validating", code=0, error="apiserver_internal_error")
-            found.append(error)
+            found.append(refused(record, webhook, error))
     if calls:
         replies = yield [call for _, call in calls]
         for (index, call), answer in _as_they_came(calls, replies):
@@ -195,20 +232,20 @@ def _as_they_came(calls: list[tuple[int, Call]], replies: Sequence[Answer]) -> l
 def _take_answer(record: Record, call: Call, answer: Answer, attributes: Attributes, index: int) -> list[ApiError]:
     webhook = call.webhook
     try:
-        verdict = answers.read(call, answer)
+        verdict = read_answer(record, call, answer)
     except CallFailed as failed:
         return _failed(record, webhook, attributes, index, failed)
     take_words(record, webhook, verdict)
-    record.happened("webhook called", webhook.name, allowed=verdict.allowed)
     if verdict.allowed:
         observe(record, webhook, attributes, "validating", code=200)
         return []
     denied = ApiError(answers.denial(webhook.name, verdict.result))
     observe(record, webhook, attributes, "validating", code=denied.status.code, error="no_error")
-    return [denied]
+    return [refused(record, webhook, denied)]
 
 
 def _failed(record: Record, webhook: Webhook, attributes: Attributes, index: int, failed: CallFailed) -> list[ApiError]:
+    failed_to_call(record, webhook, failed)
     if webhook.fail:
         observe(record, webhook, attributes, "validating", code=failed.code, error="calling_webhook_error")
         return [errors.internal(f"failed calling webhook {quoted(webhook.name)}: {failed}")]

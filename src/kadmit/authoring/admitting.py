@@ -14,7 +14,7 @@ from kadmit.authoring.cluster import ADMIN, Ask, Request
 from kadmit.authoring.explanation import Step
 from kadmit.authoring.manifests import Json, Manifest
 from kadmit.authoring.workspace import Unusable, Workspace
-from kadmit.cel.library.authorizer import User
+from kadmit.cel.library.authorizer import Attributes, Authorizer, Decision, User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
 from kadmit.resources import bodies, verbs
 from kadmit.resources.context import Context, Options, Target, metadata_of, with_metadata
@@ -30,7 +30,7 @@ _CALLS = ("mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/
 
 def allowing(calls: Sequence[Call]) -> Sequence[Answer]:
     """Stands in for webhooks that are not called: each allows what it is asked."""
-    return [Answer(review=_allowed(call)) for call in calls]
+    return [Answer(review=_allowed(call), stand_in=True) for call in calls]
 
 
 def _allowed(call: Call) -> Json:
@@ -48,6 +48,7 @@ class Asked:
     user: User = ADMIN
     operation: str | None = None
     calls: bool = False  # webhooks are really called, and the requests are dry runs
+    subresource: str = ""
 
     def options(self, operation: str) -> Options:
         dry_run = {"dryRun": ["All"]} if self.calls else {}
@@ -99,6 +100,23 @@ class Admission:
         return made | ({"object": self.object} if self.object is not None else {})
 
 
+class Remembering:
+    """An authorizer whose answers stay what they were: who looks at a request again sees what its policies saw."""
+
+    def __init__(self, real: Authorizer | None) -> None:
+        self._real = real
+        self._known: list[tuple[Attributes, Decision]] = []
+
+    def check(self, attributes: Attributes) -> Decision:
+        for asked, said in self._known:
+            if asked == attributes:
+                return said
+        assert self._real is not None, "a workspace has roles"
+        said = self._real.check(attributes)
+        self._known.append((attributes, said))
+        return said
+
+
 class Admitting:
     """Requests, one after another, to a cluster made of `surroundings`; what is admitted is there for those that follow."""
 
@@ -109,6 +127,7 @@ class Admitting:
         self._asked = asked
         self._workspace = Workspace(surroundings, ask=ask)
         self._cluster = self._workspace.cluster
+        self._authorizer = self._cluster.authorizer
         self._old = list(old_objects)
 
     def admit_all(self, manifests: Iterable[Manifest]) -> list[Admission]:
@@ -123,7 +142,8 @@ class Admitting:
         decoded = self._workspace.decoded(manifest)
         source = {**manifest.value, "apiVersion": decoded["apiVersion"]}
         self._workspace.next_turn()
-        target = self._cluster.target(decoded)
+        target = self._target(manifest, decoded)
+        self._cluster.authorizer = Remembering(self._authorizer)
         if target.namespace and target.namespace not in coming and not self._workspace.has_namespace(target.namespace):
             self._workspace.make_namespace(target.namespace)
         for old in self._old:
@@ -141,6 +161,13 @@ class Admitting:
             self._cluster.put(answered)  # a dry run stores nothing
         return self._told(manifest, operation, target, request.record, before, answered, status)
 
+    def _target(self, manifest: Manifest, decoded: Json) -> Target:
+        target = self._cluster.target(decoded)
+        part = self._asked.subresource
+        if part and target.resource.kind_of(part) is None:
+            raise Unusable(f"{manifest.place()}: {target.resource.plural} have no subresource {part}")
+        return replace(target, subresource=part)
+
     def _is_old(self, old: Manifest, target: Target) -> bool:
         namespace = (old.metadata.get("namespace") or "default") if target.resource.namespaced else ""
         same_kind = (old.kind.group, old.kind.kind) == (target.kind.group, target.kind.kind)
@@ -149,6 +176,8 @@ class Admitting:
     def _operation(self, manifest: Manifest, decoded: Json, target: Target) -> str:
         present = bool(target.name) and verbs.stored(self._cluster.state, target) is not None
         operation = self._asked.operation or (UPDATE if present else CREATE)
+        if target.subresource and operation != UPDATE:
+            raise Unusable(f"{manifest.place()}: --subresource: only for an UPDATE: give the object before it with --old-object")
         if operation == UPDATE and not present:
             raise Unusable(f"{manifest.place()}: there is no old object to UPDATE: give it with --old-object")
         if operation == DELETE and not present:

@@ -138,3 +138,9 @@ class Cluster:
         placed = with_metadata(value, namespace=target.namespace) if target.resource.namespaced else value
         name = (target.namespace if target.resource.namespaced else "", target.name)
         self._put(Put((target.resource.group, target.resource.plural), name, placed, None))
+
+    def remove(self, value: Json) -> None:
+        """Take away the object of that kind and name, as if it had never been."""
+        target = self.target(value)
+        name = (target.namespace if target.resource.namespaced else "", target.name)
+        self._put(Put((target.resource.group, target.resource.plural), name, None, None))

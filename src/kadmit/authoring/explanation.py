@@ -1,4 +1,4 @@
-"""What each policy and webhook did with a request, as steps that people and machines can read.
+"""What each policy and webhook did with a request, in a few words; `story` has all of them.
 
 The chain records what happened; what did not happen is worked out here: a policy whose rules do not fit, or that nobody bound.
 """
@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kadmit.admission.outcome import Event, Record
-from kadmit.admission.snapshot import Snapshot
+from kadmit.admission import events
+from kadmit.admission.events import MUTATING, POLICIES, Event
+from kadmit.admission.outcome import Record
+from kadmit.admission.webhooks import Webhook
+from kadmit.api.errors import ApiError
 from kadmit.api.registration import (
     MUTATING_POLICY,
     MUTATING_WEBHOOKS,
@@ -16,7 +19,7 @@ from kadmit.api.registration import (
     VALIDATING_WEBHOOKS,
 )
 from kadmit.patch import jsondiff
-from kadmit.policy.model import BoundPolicy
+from kadmit.policy.mutator import Rejection
 from kadmit.policy.validator import Decision
 from kadmit.resources.state import REGISTRATION, State
 
@@ -48,38 +51,14 @@ class Step:
         return f"{self.kind} {self.name}{through}: {self.did}" + (f": {self.detail}" if self.detail else "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Configured:
-    """Which policies and webhooks there are, by name."""
-
-    mutating: dict[str, BoundPolicy]
-    validating: dict[str, BoundPolicy]
-    mutating_webhooks: frozenset[str]
-    calls: bool  # whether webhooks are really called
-
-    @staticmethod
-    def of(snapshot: Snapshot, *, calls: bool) -> "_Configured":
-        return _Configured(
-            {b.policy.name: b for b in snapshot.mutating_policies},
-            {b.policy.name: b for b in snapshot.validating_policies},
-            frozenset(w.name for w in snapshot.mutating_webhooks),
-            calls,
-        )
-
-    def policy_kind(self, name: str) -> str:
-        return MUTATING_POLICY if name in self.mutating else VALIDATING_POLICY
-
-    def webhook_kind(self, name: str) -> str:
-        return MUTATING_WEBHOOKS if name in self.mutating_webhooks else VALIDATING_WEBHOOKS
-
-
 def steps(state: State, record: Record, *, calls: bool, refused: bool) -> list[Step]:
     """In the order in which it happened; at last what never came into question."""
-    configured = _Configured.of(state.snapshot, calls=calls)
-    found: list[Step] = []
+    telling = _Telling(calls)
     for event in record.events or ():
-        found += (step for step in _steps_of(configured, event) if not _is_old_news(step, found))
-    return [*found, *_idle(state, configured, {(s.kind, s.name) for s in found}, refused=refused)]
+        for step in telling.steps_of(event):
+            if not _is_old_news(step, telling.found):
+                telling.found.append(step)
+    return [*telling.found, *_idle(state, telling.found, refused=refused)]
 
 
 def _is_old_news(step: Step, found: Sequence[Step]) -> bool:
@@ -88,46 +67,112 @@ def _is_old_news(step: Step, found: Sequence[Step]) -> bool:
     return step.did == SKIPPED and any((s.kind, s.name, s.binding) == who for s in found)
 
 
-def _steps_of(configured: _Configured, event: Event) -> Iterator[Step]:
-    about = event.about
-    match event.what:
-        case "policy not matched":
-            yield Step(configured.policy_kind(event.name), event.name, SKIPPED, detail="the request does not match")
-        case "binding not matched":
-            kind = configured.policy_kind(event.name)
-            yield Step(kind, event.name, SKIPPED, event.binding, "the request does not match the binding")
-        case "match condition false":
-            detail = f'match condition "{about["condition"]}" is false' if about["condition"] else "a match condition failed"
-            yield Step(MUTATING_POLICY, event.name, SKIPPED, event.binding, detail)
-        case "mutation failed":
-            yield Step(MUTATING_POLICY, event.name, FAILED, event.binding, about["error"])
-        case "mutated":
-            yield _change(Step(MUTATING_POLICY, event.name, UNCHANGED, event.binding), event)
-        case "validated":
-            yield from _decided(configured, event)
-        case "webhook not matched":
-            yield Step(MUTATING_WEBHOOKS, event.name, SKIPPED, detail="the request does not match")
-        case "webhook called":
-            yield _called(configured, event)
-        case "webhook patched":
-            yield _change(Step(MUTATING_WEBHOOKS, event.name, UNCHANGED), event)
+@dataclass(slots=True)
+class _Telling:
+    """How far the telling has come: in which half, and what has been told."""
+
+    calls: bool  # whether webhooks are really called
+    entered: events.Entered | None = None
+    found: list[Step] = field(default_factory=list)
+
+    @property
+    def _is_mutating(self) -> bool:
+        return self.entered is not None and self.entered.half == MUTATING
+
+    @property
+    def _policy(self) -> str:
+        return MUTATING_POLICY if self._is_mutating else VALIDATING_POLICY
+
+    @property
+    def _webhook(self) -> str:
+        return MUTATING_WEBHOOKS if self._is_mutating else VALIDATING_WEBHOOKS
+
+    def steps_of(self, event: Event) -> Iterator[Step]:
+        match event:
+            case events.Entered():
+                self.entered = event
+            case events.Began(who=who, exempt=False) if who == POLICIES:
+                yield from self._unmatched(event)
+            case events.Misconfigured():
+                binding = "" if event.binding is None else event.binding.name
+                yield Step(self._policy, event.policy.name, FAILED if event.policy.fail else IGNORED, binding, event.text)
+            case events.Chosen(params=[]):
+                yield Step(self._policy, event.policy.name, SKIPPED, event.binding.name, "no params were found")
+            case events.Asked():
+                yield from self._asked(event)
+            case events.Mutated():
+                yield _mutated(event)
+            case events.Judged():
+                yield from _judged(event)
+            case events.Considered():
+                yield from self._considered(event)
+            case events.Called(verdict=verdict) if verdict is not None:
+                yield self._called(event.call.webhook, allowed=verdict.allowed)
+            case events.Patched():
+                yield _change(Step(MUTATING_WEBHOOKS, event.webhook.name, UNCHANGED), event.before, event.after)
+            case events.Failed(webhook=webhook):
+                yield Step(self._webhook, webhook.name, FAILED if webhook.fail else IGNORED, detail=event.text)
+
+    def _unmatched(self, began: events.Began) -> Iterator[Step]:
+        assert self.entered is not None
+        snapshot, around, attributes = self.entered.snapshot, self.entered.around, began.attributes
+        for bound in snapshot.mutating_policies if self._is_mutating else snapshot.validating_policies:
+            if bound.policy.criteria.match(attributes, around, around) is None:
+                continue
+            for binding in bound.bindings:
+                if binding.criteria is not None and binding.criteria.match(attributes, around, around) is None:
+                    detail = "the request does not match the binding"
+                    yield Step(self._policy, bound.policy.name, SKIPPED, binding.name, detail)
+
+    def _asked(self, event: events.Asked) -> Iterator[Step]:
+        kind = self._webhook if isinstance(event.of, Webhook) else self._policy
+        binding = "" if event.binding is None else event.binding.name
+        if event.said.error:
+            yield Step(kind, event.of.name, FAILED, binding, event.said.error)
+        elif not event.said.matches:
+            name = event.said.false_condition
+            detail = f'match condition "{name}" is false' if name else "a match condition failed"
+            yield Step(kind, event.of.name, SKIPPED, binding, detail)
+
+    def _considered(self, event: events.Considered) -> Iterator[Step]:
+        assert self.entered is not None
+        around = self.entered.around
+        if event.webhook.criteria.match(event.attributes, around, around) is None:
+            yield Step(self._webhook, event.webhook.name, SKIPPED, detail="the request does not match")
+
+    def _called(self, webhook: Webhook, *, allowed: bool) -> Step:
+        if not self.calls:
+            return Step(self._webhook, webhook.name, NOT_CALLED, detail="taken to allow the request")
+        return Step(self._webhook, webhook.name, ALLOWED if allowed else DENIED)
 
 
 # ---------------------------------------------------------------- mutations
 
 
-def _change(step: Step, event: Event) -> Step:
-    patch = jsondiff.diff(event.about["before"], event.about["after"])
-    return replace(step, did=CHANGED, detail=_told(patch), patch=patch) if patch else step
+def _mutated(event: events.Mutated) -> Step:
+    step = Step(MUTATING_POLICY, event.policy.name, UNCHANGED, event.binding.name)
+    if isinstance(event.result, Rejection | ApiError):
+        return replace(step, did=FAILED, detail=problem(event.result))
+    return _change(step, event.bound["object"], event.result)
 
 
-def _told(patch: Sequence[Any]) -> str:
-    shown = [f"{_VERBS[o['op']]} {_dotted(o['path'])}" for o in patch[:_MAX_CHANGES]]
+def problem(result: Rejection | ApiError) -> str:
+    return result.text if isinstance(result, Rejection) else str(result)
+
+
+def _change(step: Step, before: Any, after: Any) -> Step:
+    patch = jsondiff.diff(before, after)
+    return replace(step, did=CHANGED, detail=told(patch), patch=patch) if patch else step
+
+
+def told(patch: Sequence[Any]) -> str:
+    """A patch in a few words."""
+    shown = [f"{_VERBS[o['op']]} {dotted(o['path'])}" for o in patch[:_MAX_CHANGES]]
     more = len(patch) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _dotted(pointer: str) -> str:
+def dotted(pointer: str) -> str:
     """spec.containers[0].image of /spec/containers/0/image."""
     made = ""
     for part in pointer.split("/")[1:]:
@@ -140,44 +185,38 @@ def _dotted(pointer: str) -> str:
 # ---------------------------------------------------------------- validations
 
 
-def _decided(configured: _Configured, event: Event) -> Iterator[Step]:
-    bound = configured.validating.get(event.name)
-    decisions: Sequence[Decision] = event.about["decisions"]
-    if not decisions and bound is not None and bound.policy.conditions:
-        yield Step(VALIDATING_POLICY, event.name, SKIPPED, event.binding, "a match condition is false")
-        return
-    actions = next((b.actions for b in bound.bindings if b.name == event.binding), ()) if bound is not None else ()
-    said = [Step(VALIDATING_POLICY, event.name, _did(d, actions), event.binding, d.message) for d in decisions if d.message]
-    yield from said or [Step(VALIDATING_POLICY, event.name, ALLOWED, event.binding)]
+def _judged(event: events.Judged) -> Iterator[Step]:
+    name, binding = event.policy.name, event.binding
+    said = [
+        Step(VALIDATING_POLICY, name, did(d, binding.actions), binding.name, d.message)
+        for d in event.validated.decisions
+        if d.message
+    ]
+    yield from said or [Step(VALIDATING_POLICY, name, ALLOWED, binding.name)]
 
 
-def _did(decision: Decision, actions: Sequence[str]) -> str:
+def did(decision: Decision, actions: Sequence[str]) -> str:
+    """What a decision that says something comes to."""
     if not decision.denied:
         return IGNORED  # it failed, and its failure policy does not mind
     return DENIED if "Deny" in actions else WARNED if "Warn" in actions else AUDITED
 
 
-# ---------------------------------------------------------------- webhooks
-
-
-def _called(configured: _Configured, event: Event) -> Step:
-    kind = configured.webhook_kind(event.name)
-    if not configured.calls:
-        return Step(kind, event.name, NOT_CALLED, detail="taken to allow the request")
-    return Step(kind, event.name, ALLOWED if event.about["allowed"] else DENIED)
-
-
 # ---------------------------------------------------------------- what did nothing
 
 
-def _idle(state: State, configured: _Configured, seen: set[tuple[str, str]], *, refused: bool) -> Iterator[Step]:
+def _idle(state: State, found: Sequence[Step], *, refused: bool) -> Iterator[Step]:
     """NB: a request that was refused has perhaps not come to all policies."""
-    registered = ((MUTATING_POLICY, configured.mutating), (VALIDATING_POLICY, configured.validating))
-    plurals = {MUTATING_POLICY: "mutatingadmissionpolicies", VALIDATING_POLICY: "validatingadmissionpolicies"}
-    for kind, bound in registered:
-        for raw in state.all((REGISTRATION, plurals[kind])):
+    seen = {(step.kind, step.name) for step in found}
+    bound = {
+        (MUTATING_POLICY, "mutatingadmissionpolicies"): state.snapshot.mutating_policies,
+        (VALIDATING_POLICY, "validatingadmissionpolicies"): state.snapshot.validating_policies,
+    }
+    for (kind, plural), policies in bound.items():
+        names = {b.policy.name for b in policies}
+        for raw in state.all((REGISTRATION, plural)):
             name = raw["metadata"]["name"]
-            if name not in bound:
+            if name not in names:
                 yield Step(kind, name, SKIPPED, detail="no binding names it")
             elif (kind, name) not in seen and not refused:
                 yield Step(kind, name, SKIPPED, detail="the request does not match")

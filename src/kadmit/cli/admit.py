@@ -3,47 +3,17 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NoReturn
 
 import click
 
-from kadmit.authoring.admitting import Admission, Admitting, Asked, allowing
-from kadmit.authoring.cluster import ADMIN, Ask
+from kadmit.authoring.admitting import Admission
 from kadmit.authoring.explanation import ALLOWED, SKIPPED, UNCHANGED
-from kadmit.authoring.manifests import Unreadable
-from kadmit.authoring.workspace import Unusable
-from kadmit.cel.library.authorizer import Attributes, User
-from kadmit.cli import files
-from kadmit.matching.attributes import CREATE, DELETE, UPDATE
-
-DENIED, BAD_INPUT = 1, 2
+from kadmit.cli import inputs
+from kadmit.cli.inputs import Inputs
 
 
 @click.command("admit", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("resources", nargs=-1, metavar="RESOURCES...")
-@click.option(
-    "-f",
-    "--filename",
-    "policies",
-    metavar="POLICIES",
-    multiple=True,
-    help="File or folder with policies, bindings, webhooks, params, Namespaces, CRDs, roles; repeatable; - is standard input.",
-)
-@click.option(
-    "--old-object",
-    "old_objects",
-    metavar="FILE",
-    multiple=True,
-    help="Objects before the requests: a resource of the same kind and name is an UPDATE of it; repeatable.",
-)
-@click.option(
-    "--operation",
-    type=click.Choice([CREATE, UPDATE, DELETE]),
-    help="What is done with the resources. Without it: UPDATE where there is an old object, else CREATE.",
-)
-@click.option("--as", "user", metavar="USER", help="Who makes the requests; without it an administrator.")
-@click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="A group of that user; repeatable.")
+@inputs.requests
 @click.option(
     "-o",
     "--output",
@@ -59,13 +29,14 @@ DENIED, BAD_INPUT = 1, 2
     show_default=True,
     help="Colours in a diff; auto: on a terminal.",
 )
-@click.option("--call-webhooks", is_flag=True, help="Really call webhooks, in dry runs; without it each is taken to allow.")
+@inputs.calling
 def command(
     resources: Sequence[str],
     *,
     policies: Sequence[str],
     old_objects: Sequence[str],
     operation: str | None,
+    subresource: str,
     user: str | None,
     groups: Sequence[str],
     output: str,
@@ -84,60 +55,13 @@ def command(
 
     Exit code: 0 admitted, 1 denied, 2 bad input.
     """
-    if not resources:
-        _bad_input("give at least one file with RESOURCES")
-    if [*policies, *old_objects, *resources].count("-") > 1:
-        _bad_input("standard input can be read once: give all but one as files")
-    asked = Asked(_user(user, groups), operation, call_webhooks)
-    try:
-        with _asking(call_webhooks) as ask:
-            admitting = Admitting(files.read_all(policies), files.read_all(old_objects), asked=asked, ask=ask)
-            admitted = admitting.admit_all(files.read_all(resources))
-    except (Unreadable, Unusable) as e:
-        _bad_input(str(e))
-    _OUTPUTS[output](admitted, _is_coloured(color))
-    sys.exit(0 if all(a.allowed for a in admitted) else DENIED)
-
-
-# ---------------------------------------------------------------- input
-
-
-def _bad_input(message: str) -> NoReturn:
-    click.echo(f"kadmit admit: {message}", err=True)
-    sys.exit(BAD_INPUT)
-
-
-def _user(name: str | None, groups: Sequence[str]) -> User:
-    """The user with the groups that the server adds, as if an administrator impersonated them."""
-    if name is None:
-        if groups:
-            _bad_input("--as-group: needs --as")
-        return ADMIN
-    from kadmit.access import impersonation
-    from kadmit.access.rbac import Rbac
-
-    wanted = User(name, groups=tuple(groups))
-    found = impersonation.impersonate(Rbac.build(()), Attributes(ADMIN, "create"), wanted)
-    assert isinstance(found, impersonation.Impersonated), "an administrator may be anybody"
-    return found.user
-
-
-@contextmanager
-def _asking(really: bool) -> Iterator[Ask]:
-    if not really:
-        yield allowing
-        return
-    from kadmit.cli import calling
-
-    with calling.webhooks() as ask:
-        yield ask
+    given = Inputs("admit", resources, policies, old_objects, operation, subresource, user, groups, call_webhooks)
+    admitted, _ = given.admitted()
+    _OUTPUTS[output](admitted, inputs.is_coloured(color))
+    sys.exit(inputs.exit_code(admitted))
 
 
 # ---------------------------------------------------------------- output
-
-
-def _is_coloured(color: str) -> bool:
-    return color == "always" or (color == "auto" and sys.stdout.isatty())
 
 
 def _print_yaml(admitted: Sequence[Admission], _coloured: bool) -> None:

@@ -20,7 +20,6 @@ FAILED, BAD_INPUT = 1, 2
 MAX_TRACED = 100  # characters of a value in a trace; a whole object would bury the rest
 
 _NEGATIVE = re.compile(r"-[^a-zA-Z-]")
-_LINK = re.compile(r"\.\??\w+|\[[^\[\]]*\]")
 _ASKS_FOR_MORE = re.compile(r"request|authorizer|namespaceObject")
 
 # The variables that an expression may name.
@@ -200,17 +199,7 @@ def _print_text(record: Record) -> None:
 
 def _worth_showing(steps: Iterable[trace.Step]) -> Iterator[trace.Step]:
     """All but the beginnings of paths that could be followed: of object.spec.replicas, neither object.spec nor object."""
-    above: list[trace.Step] = []
-    for step in steps:
-        del above[step.depth :]
-        if not (above and _is_beginning(step, above[-1])):
-            yield step
-        above += [step] * (step.depth + 1 - len(above))
-
-
-def _is_beginning(step: trace.Step, path: trace.Step) -> bool:
-    followed = path.value.__class__ is not CelError
-    return followed and path.text.startswith(step.text) and _LINK.fullmatch(path.text, len(step.text)) is not None
+    return (step for step in steps if not step.link)
 
 
 def _shortened(text: str) -> str:

@@ -1,6 +1,6 @@
 """A request as admission sees it: what is done to which object, and by whom."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -71,7 +71,3 @@ def user_info(user: User) -> Json:
     made: dict[str, Any] = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
     made["extra"] = {k: list(v) for k, v in user.extra.items()}
     return {k: v for k, v in made.items() if v}
-
-
-def group_names(user: User) -> Sequence[str]:
-    return user.groups

@@ -52,7 +52,7 @@ class Criteria:
         """What the request is taken as, None if it does not match, or the error of a namespace that is not there."""
         problem: ApiError | None = None
         if self.namespace_selector is not EVERYTHING:
-            chosen = self._namespace_matches(attributes, namespaces)
+            chosen = self.namespace_matches(attributes, namespaces)
             if isinstance(chosen, ApiError):
                 problem = chosen
             elif not chosen:
@@ -82,12 +82,13 @@ class Criteria:
                     return Match(resource, kind)
         return None
 
-    def _namespace_matches(self, attributes: Attributes, namespaces: Namespaces) -> "bool | ApiError":
+    def namespace_matches(self, attributes: Attributes, namespaces: Namespaces) -> "bool | ApiError":
+        """Whether the selector lets the request's namespace through, or the error that it is not there."""
         if not attributes.namespace and attributes.resource.resource != "namespaces":
             return True  # cluster-scoped objects are never exempt
         if self.namespace_selector.empty:
             return True
-        labels = _namespace_labels(attributes, namespaces)
+        labels = namespace_labels(attributes, namespaces)
         return labels if isinstance(labels, ApiError) else self.namespace_selector.matches(labels)
 
     def object_matches(self, attributes: Attributes) -> bool:
@@ -101,7 +102,7 @@ class Criteria:
         )
 
 
-def _namespace_labels(attributes: Attributes, namespaces: Namespaces) -> "Mapping[str, str] | ApiError":
+def namespace_labels(attributes: Attributes, namespaces: Namespaces) -> "Mapping[str, str] | ApiError":
     """Of a Namespace that is being written, its new labels; else those of the namespace that is there."""
     writing = attributes.operation in (CREATE, UPDATE)
     if attributes.resource.resource == "namespaces" and not attributes.subresource and writing:

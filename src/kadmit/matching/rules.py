@@ -21,21 +21,23 @@ class Rule:
 
     def could_match(self, group: str, resource: str, subresource: str, operation: str) -> bool:
         """What an index can tell before it sees a request."""
-        return _in(self.operations, operation) and _in(self.groups, group) and self._is_about(resource, subresource)
+        return _in(self.operations, operation) and _in(self.groups, group) and self.is_about(resource, subresource)
 
-    def _is_about(self, resource: str, subresource: str) -> bool:
+    def is_about(self, resource: str, subresource: str) -> bool:
         ways = ((resource, subresource), (resource, "*"), ("*", subresource), ("*", "*"))
         return not self.resources.isdisjoint(ways)
 
     def matches(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
         """Whether it is about the request, taken as a request for `resource`; names are looked at separately."""
         return (
-            (self.scope == "*" or self._in_scope(attributes, resource))
+            (self.scope == "*" or self.in_scope(attributes, resource))
             and self.could_match(resource.group, resource.resource, attributes.subresource, attributes.operation)
             and _in(self.versions, resource.version)
         )
 
-    def _in_scope(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
+    def in_scope(self, attributes: Attributes, resource: GroupVersionResource) -> bool:
+        if self.scope == "*":
+            return True
         # NB: a Namespace has its own name as namespace, but is cluster-scoped.
         cluster = resource == NAMESPACES or not attributes.namespace
         return cluster if self.scope == "Cluster" else not cluster

@@ -14,10 +14,14 @@ class SelectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All requirements must hold; without any it selects everything. `nothing`: it selects nothing."""
+    """All requirements must hold; without any it selects everything. `nothing`: it selects nothing.
+
+    `texts` says each requirement in words, after the key that it is about.
+    """
 
     requirements: tuple[_Requirement, ...] = ()
     nothing: bool = False
+    texts: tuple[tuple[str, str], ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -35,13 +39,22 @@ def compile_selector(raw: Mapping[str, Any] | None) -> Selector:
     """A LabelSelector: absent selects nothing, empty selects everything."""
     if raw is None:
         return NOTHING
-    requirements = [_equals(k, v) for k, v in sorted((raw.get("matchLabels") or {}).items())]
-    requirements += [_expression(e) for e in raw.get("matchExpressions") or ()]
-    return Selector(tuple(requirements)) if requirements else EVERYTHING
+    labels = sorted((raw.get("matchLabels") or {}).items())
+    expressions = raw.get("matchExpressions") or ()
+    requirements = [*(_equals(k, v) for k, v in labels), *(_expression(e) for e in expressions)]
+    texts = [*((k, f"{k}={v}") for k, v in labels), *(_in_words(e) for e in expressions)]
+    return Selector(tuple(requirements), texts=tuple(texts)) if requirements else EVERYTHING
 
 
 def _equals(key: str, value: str) -> _Requirement:
     return lambda labels: labels.get(key) == value
+
+
+def _in_words(raw: Mapping[str, Any]) -> tuple[str, str]:
+    """Of a requirement, the key and a text as kubectl would have it."""
+    key, values = str(raw.get("key", "")), ",".join(map(str, raw.get("values") or ()))
+    forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key, "DoesNotExist": f"!{key}"}
+    return key, forms.get(str(raw.get("operator")), key)
 
 
 def _expression(raw: Mapping[str, Any]) -> _Requirement:

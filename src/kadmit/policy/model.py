@@ -1,13 +1,16 @@
 """Compiled policies and bindings: what a request meets. Made by `compiler`, never changed."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.composition import Composition
-from kadmit.cel.program import Program
 from kadmit.cel.source import CompileError
 from kadmit.matching.criteria import Criteria
 from kadmit.matching.selectors import Selector
+
+if TYPE_CHECKING:
+    from kadmit.cel.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +18,7 @@ class Expression:
     """An expression as it was written and as it compiled."""
 
     text: str
-    program: Program | CompileError
+    program: "Program | CompileError"
 
 
 @dataclass(frozen=True, slots=True)

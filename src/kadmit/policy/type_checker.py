@@ -3,7 +3,8 @@
 `object`, `oldObject` and `params` have the types of their schemas here. What is found is a warning and changes nothing. Rules
 with wildcards say no kinds, so there is nothing to check then; at most ten kinds are checked.
 NB: kube-apiserver does not declare what a schema gives no single type (quantities), nor names that CEL reserves (`namespace`),
-and warns of expressions that use them, which work all the same. `forgiving` leaves such warnings out.
+and it declares times and bytes, which are texts when they are evaluated; it warns of expressions that use them as what they are.
+`forgiving` leaves such warnings out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 from kadmit.api.meta import GroupVersionKind, parse_api_version
 from kadmit.cel import composition, environment, types
 from kadmit.cel.environment import NEWEST, Environment
+from kadmit.cel.request_types import FixedTypes
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
 from kadmit.kinds.declared import escaped
@@ -55,7 +57,7 @@ class Warned:
 def check(policy: Mapping[str, Any], schemas: Schemas, minor: int = NEWEST, *, forgiving: bool = False) -> list[Warned]:
     """What is to be warned of in a ValidatingAdmissionPolicy of v1, defaults filled in."""
     spec = policy.get("spec") or {}
-    typed = ((kind, _environment(spec, kind, schemas, minor, _Declared(forgiving))) for kind in _kinds(spec, schemas))
+    typed = ((kind, environment_of(spec, kind, schemas, minor, forgiving=forgiving)) for kind in _kinds(spec, schemas))
     environments = [(kind, env) for kind, env in typed if env is not None]
     found = []
     for i, validation in enumerate(spec.get("validations") or ()):
@@ -106,24 +108,59 @@ def _kinds_of_rule(rule: Mapping[str, Any], schemas: Schemas) -> Iterator[GroupV
 # ---------------------------------------------------------------- types
 
 
-def _environment(
-    spec: Mapping[str, Any], kind: GroupVersionKind, schemas: Schemas, minor: int, declared: "_Declared"
+def environment_of(
+    spec: Mapping[str, Any],
+    kind: GroupVersionKind,
+    schemas: Schemas,
+    minor: int = NEWEST,
+    *,
+    mutating: bool = False,
+    forgiving: bool = False,
 ) -> Environment | None:
     """Where the expressions of a policy stand when the object is of this kind; None, if nobody knows the kind's schema."""
+    params = spec.get("paramKind")
+    made = environments(
+        kind, None if params is None else _param_kind(params), schemas, minor, mutating=mutating, forgiving=forgiving
+    )
+    return None if made is None else with_variables(spec, *made)
+
+
+def environments(
+    kind: GroupVersionKind,
+    params: GroupVersionKind | None,
+    schemas: Schemas,
+    minor: int = NEWEST,
+    *,
+    mutating: bool = False,
+    forgiving: bool = False,
+) -> tuple[Environment, Environment] | None:
+    """For variables and for all else of any policy for this kind with these params, before it has variables of its own."""
     schema = schemas.schema_of(kind)
     if schema is None:
         return None
+    declared = _Declared(forgiving)
     object_type = declared.root(schema, kind.kind)
     typed = {"object": object_type, "oldObject": object_type}
-    has_params = spec.get("paramKind") is not None
-    if has_params:
-        params = _param_kind(spec["paramKind"])
+    if params is not None:
         found = schemas.schema_of(params)
         typed["params"] = types.DYN if found is None else declared.root(found, f"{params.kind}Params")
-    plain = environment.admission(minor, params=has_params)
-    env = plain.with_types(plain.types.with_fixed(declared.structs)).with_variables(typed)
+    plain = _typed(environment.admission(minor, params=params is not None), declared, typed)
+    if not mutating:
+        return plain, plain
+    return plain, _typed(environment.admission(minor, params=params is not None, mutating=True), declared, typed)
+
+
+def with_variables(spec: Mapping[str, Any], plain: Environment, target: Environment) -> Environment:
+    """The environment with the variables of a policy."""
     variables = [(v.get("name") or "", v.get("expression") or "") for v in spec.get("variables") or ()]
-    return composition.compose(variables, env, env)[1]
+    return composition.compose(variables, plain, target)[1]
+
+
+def _typed(env: Environment, declared: "_Declared", variables: Mapping[str, Type]) -> Environment:
+    from kadmit.cel.dialect import Types  # as heavy as all libraries, and loaded by whoever compiles
+
+    fixed = _SchemaTypes(env.types.fixed.structs, declared)
+    return env.with_types(Types(fixed, env.types.mutation)).with_variables(variables)
 
 
 def _param_kind(raw: Mapping[str, Any]) -> GroupVersionKind:
@@ -133,49 +170,87 @@ def _param_kind(raw: Mapping[str, Any]) -> GroupVersionKind:
 
 @dataclass(slots=True)
 class _Declared:
-    """Structs by name, as schemas are walked. A schema inside itself is an object of which nothing is known."""
+    """Structs by name. A struct's fields are declared when somebody asks for one: an expression looks at few of a kind's many.
+
+    A schema inside itself is an object of which nothing is known.
+    """
 
     forgiving: bool
-    structs: dict[str, Mapping[str, Type]] = field(default_factory=dict)
-    _open: set[str] = field(default_factory=set)
+    _waiting: dict[str, tuple[Schema, frozenset[str]]] = field(default_factory=dict)  # not looked at yet, inside of which schemas
+    _structs: dict[str, Mapping[str, Type]] = field(default_factory=dict)
 
     def root(self, schema: Schema, name: str) -> Type:
-        return self._of(schema, name) or types.DYN
+        return self._of(schema, name, frozenset()) or types.DYN
 
-    def _of(self, schema: Schema, name: str) -> Type | None:
-        if schema.name in self._open:
-            return self._struct(name, {})
-        if schema.name:
-            self._open.add(schema.name)
-        made = self._type(schema, name)
-        self._open.discard(schema.name)
+    def knows(self, name: str) -> bool:
+        """NB: a name may be written before anything has led to it."""
+        if name not in self._structs and name not in self._waiting:
+            parts = name.split(".")
+            for length in range(1, len(parts)):
+                self.fields(".".join(parts[:length]))
+        return name in self._structs or name in self._waiting
+
+    def fields(self, name: str) -> Mapping[str, Type] | None:
+        if name in self._waiting:
+            schema, within = self._waiting.pop(name)
+            self._structs[name] = dict(self._declared(schema, name, within))
+        return self._structs.get(name)
+
+    def _of(self, schema: Schema, name: str, within: frozenset[str]) -> Type | None:
+        if schema.name in within:
+            self._structs[name] = {}
+            return types.struct(name)
+        made = self._type(schema, name, within | {schema.name} if schema.name else within)
         return types.DYN if made is None and self.forgiving else made
 
-    def _type(self, schema: Schema, name: str) -> Type | None:
+    def _type(self, schema: Schema, name: str, within: frozenset[str]) -> Type | None:
         match schema.kind:
             case Node.ARRAY:
-                item = self._of(schema.items, f"{name}.@idx") if schema.items is not None else None
+                item = self._of(schema.items, f"{name}.@idx", within) if schema.items is not None else None
                 return types.list_of(item) if item is not None else None
             case Node.OBJECT | Node.MAP | Node.RAW:
-                return self._object(schema, name)
+                return self._object(schema, name, within)
             case Node.STRING:
-                return _FORMATS.get(schema.format, types.STRING)
+                return self._text(_FORMATS.get(schema.format))
+            case Node.BYTES | Node.TIME | Node.MICRO_TIME:
+                return self._text(_SCALARS[schema.kind])
         return _SCALARS.get(schema.kind)
 
-    def _object(self, schema: Schema, name: str) -> Type | None:
+    def _text(self, declared: Type | None) -> Type:
+        return types.STRING if declared is None else types.DYN if self.forgiving else declared
+
+    def _object(self, schema: Schema, name: str, within: frozenset[str]) -> Type | None:
         if isinstance(schema.raw.get("additionalProperties"), Mapping) and schema.additional is not None:
-            value = self._of(schema.additional, f"{name}.@elem")
+            value = self._of(schema.additional, f"{name}.@elem", within)
             return types.map_of(types.STRING, value) if value is not None else None
-        declared = {}
+        self._waiting[name] = schema, within
+        return types.struct(name)
+
+    def _declared(self, schema: Schema, name: str, within: frozenset[str]) -> Iterator[tuple[str, Type]]:
         for key, part in schema.fields.items():
             called = escaped(key)
-            found = self._of(part.schema, f"{name}.{called}") if called is not None else None
+            found = self._of(part.schema, f"{name}.{called}", within) if called is not None else None
             if called is not None and found is not None:
-                declared[called] = found
+                yield called, found
                 if self.forgiving:
-                    declared[key] = found
-        return self._struct(name, declared)
+                    yield key, found
 
-    def _struct(self, name: str, declared: Mapping[str, Type]) -> Type:
-        self.structs[name] = declared
-        return types.struct(name)
+
+class _SchemaTypes(FixedTypes):
+    """The types of requests, and those of schemas."""
+
+    __slots__ = ("_declared",)
+
+    def __init__(self, structs: Mapping[str, Mapping[str, Type]], declared: _Declared) -> None:
+        super().__init__(structs)
+        self._declared = declared
+
+    def struct(self, name: str) -> Type | None:
+        return types.struct(name) if name in self.structs or self._declared.knows(name) else None
+
+    def field(self, struct_name: str, field_name: str) -> Type | None:
+        fields = self._declared.fields(struct_name)
+        return super().field(struct_name, field_name) if fields is None else fields.get(field_name)
+
+    def with_structs(self, extra: Mapping[str, Mapping[str, Type]]) -> "FixedTypes":
+        return _SchemaTypes({**self.structs, **extra}, self._declared)

@@ -66,13 +66,13 @@ def _undecided(policy: Policy, message: str, error_type: str) -> Decision:
     return Decision(denied=policy.fail, message=message, failed=True, error_type=error_type)
 
 
-def _without_authorizer(bound: Mapping[str, Value]) -> dict[str, Value]:
+def without_authorizer(bound: Mapping[str, Value]) -> dict[str, Value]:
     return {k: v for k, v in bound.items() if not k.startswith("authorizer")}
 
 
 def _decide(policy: Policy, results: Sequence[Value], bound: Mapping[str, Value], budget: Budget) -> tuple[Decision, ...]:
     """NB: message expressions are all evaluated, also where the validation held, out of the same budget."""
-    composed = policy.composition.bind(_without_authorizer(bound))
+    composed = policy.composition.bind(without_authorizer(bound))
     messages: list[Value] = []
     spent: OutOfBudget | None = None
     try:
@@ -110,7 +110,7 @@ def _annotate(policy: Policy, bound: Mapping[str, Value]) -> tuple[Annotation, .
     if not policy.audit_annotations:
         return ()
     budget = Budget(cost.PER_BINDING_BUDGET)
-    composed = policy.composition.bind(_without_authorizer(bound))
+    composed = policy.composition.bind(without_authorizer(bound))
     made = (_annotation(policy, a, evaluate(a.expression, composed, budget)) for a in policy.audit_annotations)
     return tuple(a for a in made if a is not None)
 

@@ -1,0 +1,1 @@
+"""Which parts of policies were never decisive."""
