@@ -2,8 +2,8 @@
 
 A block marked `console` is a session: lines after `$ ` are commands, what follows is all that they print. A command that ends in
 `<<EOF` goes on to the line `EOF`, which is how a page makes its files. All sessions of a page run in one new folder, where
-`kadmit` and `scripts/kadmit` are the command and `examples` is at hand. A block marked `python` is run as it stands, after those
-before it.
+`kadmit` and `scripts/kadmit` are the command, `pytest` is this Python's, and `examples` is at hand. A block marked `python` is
+run as it stands, after those before it.
 """
 
 import os
@@ -62,12 +62,13 @@ def commands(session: str) -> Iterator[Command]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where `kadmit` and `scripts/kadmit` run this Kadmit, and the examples are at hand."""
+    """Where `kadmit` and `scripts/kadmit` run this Kadmit, `pytest` has its plugin, and the examples are at hand."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    script = tmp_path / "scripts" / "kadmit"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kadmit "$@"\n')
-    script.chmod(0o755)
+    for name, module in (("kadmit", "kadmit"), ("pytest", "pytest -p no:schemathesis")):
+        script = tmp_path / "scripts" / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        script.chmod(0o755)
     return tmp_path
 
 
@@ -128,11 +129,19 @@ def test_every_cel_operator_is_documented() -> None:
     assert [name for name in sorted(operators) if f"`{shown[name]}`" not in page] == []
 
 
-def _flags() -> Iterator[tuple[str, str]]:
-    context = click.Context(main, info_name="kadmit")
-    found = {"": main, **{name: main.get_command(context, name) for name in main.list_commands(context)}}
-    for name, command in found.items():
+def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command by its whole name, those of groups among them."""
+    yield path, group
+    context = click.Context(group, info_name="kadmit")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
+        below = f"{path} {name}".strip()
+        yield from _commands(command, below) if isinstance(command, click.Group) else [(below, command)]
+
+
+def _flags() -> Iterator[tuple[str, str]]:
+    for name, command in _commands(main):
         yield from ((name, flag) for option in command.params for flag in option.opts if flag.startswith("-"))
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import click
 
+from kadmit.authoring.lint import catalogue
+from kadmit.authoring.lint.rule import Rule
 from kadmit.cel import cost, depth, environment, macros, operators, parser, source
 from kadmit.cel.declarations import Example, Function, Overload
 from kadmit.cel.library import formatting
@@ -457,44 +459,28 @@ How the requests are made:
   dry run, and policies see `request.dryRun`. A webhook that is a Service cannot be reached.
 """,
     "check": """\
-```console
-$ cat > policy.yaml <<EOF
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata:
-  name: few-replicas
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREAT], resources: [deployments]}
-  validations:
-  - expression: |
-      object.spec.replicas > 0 &&
-      objct.spec.replicas <= 5
-EOF
-$ kadmit check policy.yaml; echo "exit code $?"
-policy.yaml:8: error: ValidatingAdmissionPolicy "few-replicas": spec.matchConstraints.resourceRules[0].operations[0]: Unsupported value: "CREAT": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"
-policy.yaml:12: error: ValidatingAdmissionPolicy "few-replicas": spec.validations[0].expression: Invalid value: "object.spec.replicas > 0 &&\\nobjct.spec.replicas <= 5\\n": compilation failed: ERROR: <input>:2:1: undeclared reference to 'objct' (in container '')
- | objct.spec.replicas <= 5
- | ^
-1 object checked: 2 problems
-exit code 1
-```
-
-With `-o json` a problem has `file`, `line`, `severity` (error or warning), `apiVersion`, `kind`, `name`, `field` and `message`.
-Versions that Kubernetes 1.36 serves no more, such as v1beta1 of ValidatingAdmissionPolicy, are checked as v1.
-
-Warnings are what Kubernetes writes into the status of a ValidatingAdmissionPolicy: its expressions are checked once more, with the
-types of the kinds that its rules name, built in or defined in FILES. Kubernetes warns of quantities and of fields with reserved
-names, such as `object.metadata.namespace`, too, although they work; `kadmit check` does not.
-
-```console
-$ sed -e s/CREAT/CREATE/ -e s/objct.spec.replicas/object.replicas/ policy.yaml | kadmit check -
-standard input:12: warning: ValidatingAdmissionPolicy "few-replicas": spec.validations[0].expression: apps/v1, Kind=Deployment: ERROR: <input>:2:7: undefined field 'replicas'
- | object.replicas <= 5
- | ......^
-1 object checked: 1 problem
-```
+What is checked, all rules with examples, comments that silence, the JSON and sessions: [check.md](check.md).
+""",
+    "test": """\
+The format of suites, expectations, reports with their JSON, and sessions: [test.md](test.md).
+""",
+    "init": """\
+What it writes, and what to do with it: [test.md](test.md#a-first-suite).
+""",
+    "explain": """\
+How to read a story, its JSON, and sessions: [explain.md](explain.md).
+""",
+    "audit-replay": """\
+What the report means, its JSON, and how requests are replayed: [impact.md](impact.md).
+""",
+    "impact": """\
+What the report means, its JSON, and a session: [impact.md](impact.md).
+""",
+    "webhook serve": """\
+How policies become webhooks, with sessions, certificates and what differs from policies in the API server: [webhook.md](webhook.md).
+""",
+    "webhook run": """\
+How functions are written, tested and served, and the JSON of `-o json`: [sdk.md](sdk.md).
 """,
 }
 
@@ -503,12 +489,21 @@ def cli_page() -> str:
     """docs/cli.md."""
     context = click.Context(main, info_name="kadmit", **main.context_settings)
     parts = [CLI_HEAD, _command(main, context)]
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
+    return "\n".join([*parts, *_commands_of(main, context)])
+
+
+def _commands_of(group: click.Group, parent: click.Context) -> Iterator[str]:
+    """A section for each command of a group, and after it those of its own commands."""
+    for name in group.list_commands(parent):
+        command = group.get_command(parent, name)
         assert command is not None
-        parts.append(_command(command, click.Context(command, info_name=name, parent=context, **command.context_settings)))
-        parts += [EXAMPLES[name]] if name in EXAMPLES else []
-    return "\n".join(parts)
+        context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+        yield _command(command, context)
+        path = context.command_path.removeprefix("kadmit ")
+        if path in EXAMPLES:
+            yield EXAMPLES[path]
+        if isinstance(command, click.Group):
+            yield from _commands_of(command, context)
 
 
 def _command(command: click.Command, context: click.Context) -> str:
@@ -531,7 +526,7 @@ def _subcommands(group: click.Group, context: click.Context) -> Iterable[str]:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
-        yield f"| [`{name}`](#kadmit-{name}) | {command.get_short_help_str(200)} |"
+        yield f"| [`{name}`](#{context.command_path.replace(' ', '-')}-{name}) | {command.get_short_help_str(200)} |"
 
 
 def _help(text: str) -> str:
@@ -550,7 +545,35 @@ def _option_row(option: click.Option, context: click.Context) -> str:
     return f"| {_cell(names)} | {_cell(option.help or '')}{default} |"
 
 
-PAGES = {"cel.md": cel_page, "cli.md": cli_page}
+# ---------------------------------------------------------------- rules of check
+
+RULES_BELOW = "<!-- The rest is generated by tools/build_docs.py from the rules in src/kadmit/authoring/lint. -->\n"
+RULE_GROUPS = {
+    "KA0": "Registration",
+    "KA1": "Mutations",
+    "KA2": "Expressions",
+    "KA3": "What comes of running mutations",
+    "KA4": "Lock-outs",
+    "KA5": "Webhooks",
+    "KA6": "How objects fit together",
+}
+
+
+def check_page() -> str:
+    """docs/check.md: its own words, and all rules below them."""
+    head = (DOCS / "check.md").read_text().split(RULES_BELOW)[0]
+    parts = [f"{head}{RULES_BELOW}"]
+    for prefix, title in RULE_GROUPS.items():
+        parts += [f"## {title}", *(_rule(rule) for rule in catalogue.matching(prefix))]
+    return "\n".join(parts)
+
+
+def _rule(rule: Rule) -> str:
+    examples = f"```yaml\n# bad\n{rule.bad}```\n\n```yaml\n# good\n{rule.good}```"
+    return f"### {rule.code}: {rule.title}\n\n*{rule.severity.value}*: {rule.explanation}\n\n{examples}\n\nFix: {rule.fix}.\n"
+
+
+PAGES = {"cel.md": cel_page, "check.md": check_page, "cli.md": cli_page}
 
 
 if __name__ == "__main__":

@@ -1,138 +1,109 @@
-"""What the server would have against the registration of policies, bindings, webhook configurations and custom kinds.
+"""What is wrong or doubtful about policies, bindings and webhook configurations: all of it at once, each with its place.
 
-Everything is told at once, each problem with its line: errors that validation finds, expressions that do not compile among them;
-fields that nobody knows or that are given twice, for kubectl has such objects refused; and warnings of expressions that do not
-fit the kinds that their policy is about.
+First what the server would have against registering them; then, for what is sound, the rules of `lint`. Comments silence
+findings, and what is asked for may be narrowed down to some rules. The moment at which certificates must be valid comes from
+outside.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
-from kadmit import validation
 from kadmit.api import registration
-from kadmit.api.gojson import marshal
-from kadmit.api.meta import GroupVersionKind
-from kadmit.authoring import workspace
+from kadmit.authoring import registering
+from kadmit.authoring.lint import catalogue
+from kadmit.authoring.lint.project import Project
+from kadmit.authoring.lint.rule import Finding, Rule, Severity
+from kadmit.authoring.lint.rules import registered
+from kadmit.authoring.lint.silencing import Silence
 from kadmit.authoring.manifests import Json, Manifest
-from kadmit.kinds import schema
 from kadmit.kinds.known import Known
-from kadmit.kinds.schema import Schema
-from kadmit.kinds.structs import DecodeError
-from kadmit.policy import type_checker
 
-ERROR, WARNING = "error", "warning"
 
-_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
-_REPEATED = re.compile(r"line ([0-9]{1,9}): (.*)", re.DOTALL)
-_OF_FIELD = re.compile(r'(?:unknown|duplicate) field "(.*)"\Z', re.DOTALL)
+class UnknownCode(ValueError):
+    """A code that no rule has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong, and where."""
+class Selection:
+    """Which rules count: those whose codes begin with one of `select` (none: all), without those of `ignore`."""
 
-    manifest: Manifest
-    line: int
-    message: str
-    field: str = ""
-    severity: str = ERROR
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        about = f'{self.manifest.kind.kind} "{self.manifest.name}"'
-        return f"{self.manifest.file.name}:{self.line}: {self.severity}: {about}: {self.message}"
+    def __post_init__(self) -> None:
+        for code in (*self.select, *self.ignore):
+            if not catalogue.matching(code):
+                raise UnknownCode(f"there is no rule {code}")
 
-    def as_json(self) -> dict[str, Any]:
-        kind = self.manifest.kind
-        made = {"file": self.manifest.file.name, "line": self.line, "severity": self.severity}
-        made |= {"apiVersion": str(kind.group_version), "kind": kind.kind, "name": self.manifest.name}
-        return made | ({"field": self.field} if self.field else {}) | {"message": self.message}
+    def has(self, rule: Rule) -> bool:
+        selected = not self.select or any(rule.code.startswith(code.upper()) for code in self.select)
+        return selected and not any(rule.code.startswith(code.upper()) for code in self.ignore)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found, in the order of files and places; how much was looked at, and how much was silenced."""
+
+    findings: Sequence[Finding]
+    objects: int
+    others: int
+    silenced: int
+
+    def worst(self, least: Severity) -> bool:
+        """Whether something is at least so severe."""
+        return any(found.severity.rank >= least.rank for found in self.findings)
 
 
 def is_checked(manifest: Manifest) -> bool:
     """Whether it is of a kind that configures admission or makes kinds."""
-    return manifest.kind.group == registration.GROUP or (manifest.kind.group, manifest.kind.kind) == _DEFINITION
+    return manifest.kind.group == registration.GROUP or _is_definition(manifest)
 
 
-def check(manifests: Sequence[Manifest]) -> list[Problem]:
-    """All problems, in the order of the files and, for each object, of its lines."""
-    schemas = _Schemas(Known(_definitions(manifests)))
-    listed = (sorted(_problems(schemas, manifest), key=lambda p: p.line) for manifest in manifests if is_checked(manifest))
-    return [problem for problems in listed for problem in problems]
+def _is_definition(manifest: Manifest) -> bool:
+    return (manifest.kind.group, manifest.kind.kind) == registering.DEFINITION
 
 
-class _Schemas:
-    """What type checking asks, answered by all kinds that are known."""
+def check(manifests: Sequence[Manifest], *, now: datetime, selection: Selection | None = None) -> Checked:
+    """All findings about the objects of files."""
+    selection = selection or Selection()
+    project = project_of(manifests, now)
+    silence = Silence(manifests)
+    found = [*project.early, *(f for module in _asked(selection) for f in module.find(project))]
+    loud = [f for f in found if not silence.covers(f)]
+    silenced = len(found) - len(loud)
+    if not selection.select and not selection.ignore:
+        loud += silence.idle()
+    told = _ordered((f for f in loud if selection.has(f.rule)), manifests)
+    count = sum(map(is_checked, manifests))
+    return Checked(told, count, len(manifests) - count, silenced)
 
-    def __init__(self, known: Known) -> None:
-        self.known = known
 
-    def kinds_of(self, group: str, version: str, resource: str) -> Sequence[GroupVersionKind]:
-        """NB: to Kubernetes' mapper of resources, no group means any group."""
-        named = [r for r in self.known.catalog if (r.version, r.plural) == (version, resource)]
-        return [GroupVersionKind(*r.gvk) for r in named if not group or r.group == group]
-
-    def schema_of(self, kind: GroupVersionKind) -> Schema | None:
-        custom = self.known.custom.get(kind)
-        return custom.schema if custom is not None else schema.for_kind(kind)
+def _asked(selection: Selection) -> Iterator[catalogue.Module]:
+    return (module for module in catalogue.MODULES if selection.has(module.RULE))
 
 
-def _definitions(manifests: Iterable[Manifest]) -> Iterator[Json]:
-    """Custom kinds of the files, those that are sound."""
-    known = Known()
+def _ordered(findings: Iterable[Finding], manifests: Iterable[Manifest]) -> list[Finding]:
+    """By file, as they were given, then by place."""
+    files = {id(file): i for i, file in enumerate(dict.fromkeys(m.file for m in manifests))}
+    return sorted(findings, key=lambda f: (files[id(f.manifest.file)], *f.place, f.code, f.message))
+
+
+def project_of(manifests: Sequence[Manifest], now: datetime) -> Project:
+    """The sound objects of the files, and what registration has to say."""
+    plain = Known()
+    definitions: list[Json] = []
+    early: list[Finding] = []
     for manifest in manifests:
-        kind = manifest.kind
-        if (kind.group, kind.kind) != _DEFINITION or known.kind(kind) is None:
-            continue
-        try:
-            made = known.decode(kind, manifest.body).object
-        except DecodeError:
-            continue
-        if not workspace.problems(kind, made):
-            yield made
-
-
-def _problems(schemas: _Schemas, manifest: Manifest) -> Iterator[Problem]:
-    yield from (_of_repeated(manifest, text) for text in manifest.repeated)
-    kind, known = manifest.kind, schemas.known
-    source = workspace.current(manifest.value, kind)
-    served = kind._replace(version=str(source.get("apiVersion") or "").rpartition("/")[2])
-    if known.kind(served) is None:
-        text = f'no matches for kind "{kind.kind}" in version "{kind.group_version}"'
-        yield Problem(manifest, manifest.line("apiVersion"), text, "apiVersion")
-        return
-    try:
-        decoded = known.decode(served, marshal(source).encode())
-    except DecodeError as e:
-        yield Problem(manifest, manifest.line(), str(e))
-        return
-    yield from (_of_decoding(manifest, text) for text in decoded.problems)
-    made = workspace.with_own_defaults({**decoded.object, "apiVersion": source["apiVersion"], "kind": kind.kind}, kind)
-    errors = [
-        Problem(manifest, manifest.line(e.field, e.detail), str(e), e.field) for e in workspace.problems(manifest.kind, made)
-    ]
-    yield from errors or _warnings(schemas, manifest, made)
-
-
-def _of_repeated(manifest: Manifest, text: str) -> Problem:
-    found = _REPEATED.fullmatch(text)
-    return Problem(manifest, int(found[1]) if found else manifest.line(), found[2] if found else text)
-
-
-def _of_decoding(manifest: Manifest, text: str) -> Problem:
-    found = _OF_FIELD.fullmatch(text)
-    field = found[1] if found else ""
-    return Problem(manifest, manifest.line(field), text, field)
-
-
-def _warnings(schemas: _Schemas, manifest: Manifest, made: Json) -> Iterator[Problem]:
-    """What is doubtful about an object that the server would accept."""
-    if not registration.is_registration(manifest.kind):
-        return
-    for text in validation.warnings(made):
-        yield Problem(manifest, manifest.line("metadata.name"), text, "metadata.name", WARNING)
-    if manifest.kind.kind == registration.VALIDATING_POLICY:
-        for warned in type_checker.check(made, schemas, forgiving=True):
-            text = warned.text.rstrip("\n")
-            yield Problem(manifest, manifest.line(warned.field, text), f"{warned.field}: {text}", warned.field, WARNING)
+        if _is_definition(manifest):
+            made, found = registered.register(manifest, plain)
+            early += found
+            definitions += [] if made is None else [made]
+    project = Project(Known(definitions) if definitions else plain, manifests, now, early=early)
+    for manifest in manifests:
+        if manifest.kind.group == registration.GROUP:
+            made, found = registered.register(manifest, project.known)
+            project.early += found
+            if made is not None:
+                project.add(manifest, made)
+    return project

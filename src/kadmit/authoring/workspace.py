@@ -8,21 +8,18 @@ from collections.abc import Iterable
 
 from kadmit.access import bootstrap
 from kadmit.access.rbac import Rbac
-from kadmit.api import errors, registration
+from kadmit.api import errors
 from kadmit.api.errors import ApiError
-from kadmit.api.fields import FieldError
 from kadmit.api.gojson import marshal, quoted
-from kadmit.api.meta import GroupKind, GroupVersionKind
+from kadmit.api.meta import GroupKind
 from kadmit.authoring.cluster import Ask, Cluster, nobody_answers
 from kadmit.authoring.manifests import Json, Manifest
+from kadmit.authoring.registering import DEFINITION, current, problems, with_own_defaults
 from kadmit.cel.library.authorizer import Attributes, Decision
-from kadmit.kinds import rules
 from kadmit.kinds.structs import DecodeError
 from kadmit.resources.context import Given
 from kadmit.resources.state import NAMESPACES, RBAC, State
-from kadmit.validation import validate_create
 
-_DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 _FROM_THE_START = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROLES = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
@@ -105,29 +102,5 @@ class Workspace:
         self.cluster.put({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {}, "status": status})
 
 
-def current(value: Json, kind: GroupVersionKind) -> Json:
-    """An object of a registration version that is no longer served, in v1."""
-    return registration.convert(value, registration.V1) if _is_retired(kind) else value
-
-
-def with_own_defaults(decoded: Json, kind: GroupVersionKind) -> Json:
-    """An object that was read as v1, with the defaults that its own version had."""
-    return registration.with_defaults(kind, decoded) if _is_retired(kind) else decoded
-
-
-def _is_retired(kind: GroupVersionKind) -> bool:
-    known = registration.KINDS.get(kind.kind)
-    return kind.group == registration.GROUP and known is not None and kind.version in known.retired
-
-
-def problems(kind: GroupVersionKind, made: Json) -> list[FieldError]:
-    """What is wrong with an object on which everything else depends."""
-    if registration.is_registration(kind):
-        return validate_create(kind, made)
-    if (kind.group, kind.kind) == _DEFINITION:
-        return rules.validate_create(kind, made)
-    return []
-
-
 def _is_no_definition(manifest: Manifest) -> bool:
-    return (manifest.kind.group, manifest.kind.kind) != _DEFINITION
+    return (manifest.kind.group, manifest.kind.kind) != DEFINITION

@@ -8,8 +8,14 @@ import click
 _COMMANDS = {
     "eval": ("kadmit.cli.eval", "Evaluate a CEL expression as kube-apiserver does."),
     "admit": ("kadmit.cli.admit", "Run the whole admission chain on manifests."),
+    "explain": ("kadmit.cli.explain", "Tell what every policy and webhook does with a request, and why."),
     "check": ("kadmit.cli.check", "Check policies, bindings and webhook configurations."),
+    "test": ("kadmit.cli.test", "Run suites of requests with what is expected of them."),
+    "init": ("kadmit.cli.init", "Write a first policy and a suite that tests it."),
+    "audit-replay": ("kadmit.cli.audit_replay", "Replay the requests of an audit log through new policies."),
+    "impact": ("kadmit.cli.impact", "Hold objects that are there already against new policies."),
     "serve": ("kadmit.cli.serve", "Serve the Kubernetes API with its admission."),
+    "webhook": ("kadmit.cli.webhook", "Serve webhooks: policies in a cluster, functions in Python."),
     "completion": ("kadmit.cli.completion", "Print the completion script of a shell."),
 }
 

@@ -17,7 +17,7 @@ from kadmit.authoring.suite.world import World
 from kadmit.authoring.workspace import Unusable
 
 if TYPE_CHECKING:
-    from kadmit.authoring.coverage import Coverage, Report
+    from kadmit.authoring.coverage.coverage import Coverage, Report
 
 PASSED, FAILED, ERROR, NOT_RUN = "passed", "failed", "error", "not run"
 UNABLE, SKIPPED = "not expressible", "skipped"
@@ -151,7 +151,7 @@ def finished(planned: Sequence[Planned], judged: Sequence[Judged | None], why: s
 
 def coverage(planned: Iterable[Planned]) -> "Coverage":
     """Who watches a run: over everything that its suites register, each object once."""
-    from kadmit.authoring.coverage import Coverage
+    from kadmit.authoring.coverage.coverage import Coverage
 
     manifests = {id(m): m for p in planned for m in (*p.suite.fixtures, *p.case.fixtures)}
     return Coverage(list(manifests.values()))
@@ -230,7 +230,7 @@ class Judge:
 
     def _story(self, world: World, planned: Planned) -> str:
         """The request once more, with everything that can be told about it."""
-        from kadmit.authoring import story
+        from kadmit.authoring.story import story
 
         with world.tried(planned.case, _scripts(planned), compared=True, followed=True) as outcome:
             around = (*planned.suite.fixtures, *planned.case.fixtures)
