@@ -1,10 +1,12 @@
 """kadmit serve: the API server. Its options are those of `kadmit.server.flags`; here they only become a command."""
 
+import gc
 import sys
 from typing import NoReturn
 
 import click
 
+from kadmit.server import startup
 from kadmit.server.flags import FLAGS, Flag, Flags, FlagsError, parse
 from kadmit.server.foreignflags import REFUSED, WITHOUT_EFFECT
 from kadmit.server.startup import StartupError
@@ -64,8 +66,11 @@ def _serve(**given: tuple[str, ...]) -> None:
         _fail(BAD_FLAGS, *error.errors)
     for warning in flags.warnings:
         click.echo(f"warning: {warning}", err=True)
-    from kadmit import service
-
+    gc.disable()
+    with startup.without_system_roots():
+        from kadmit import service
+    gc.freeze()  # what has been loaded stays: nobody needs to look at it for garbage, now or ever
+    gc.enable()
     try:
         service.serve(flags)
     except StartupError as error:

@@ -15,7 +15,7 @@ from kadmit.authoring.suite.running import Judge, Judged, Planned, Wish
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from kadmit.authoring.coverage import Coverage
+    from kadmit.authoring.coverage.coverage import Coverage
 
 SMALL = 200  # cases: below that, starting processes takes longer than it saves
 _SHARES = 4  # how many portions each process gets, so that all end at about the same time
