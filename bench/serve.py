@@ -2,8 +2,9 @@
 
     python bench/serve.py
 
-Every subject is a process of its own, asked over one kept connection, in turn with the others; what counts is the CPU time that
-its process took, in its best round, so that neither the client nor a busy machine tells much. Exit code 1: a target was missed.
+Every subject is a process of its own, asked over one kept connection, in turn with the others, for the same Pods, no two of which
+are alike. What counts is the CPU time that its process took, in its best round, so that neither the client nor a busy machine
+tells much. Exit code 1: a target was missed.
 """
 
 import asyncio
@@ -40,14 +41,14 @@ Json = dict[str, Any]
 # ---------------------------------------------------------------- the request and the policies
 
 
-def pod() -> Json:
-    """Three containers as people write them."""
+def pod(number: int = 0) -> Json:
+    """Three containers as people write them. Each number has a Pod of its own: another name, other values."""
     containers = [
         {
             "name": name,
             "image": f"registry.example.com/team/{name}:v1.2.3",
             "args": ["--verbose", f"--port={port}"],
-            "env": [{"name": f"VARIABLE_{number}", "value": f"value-{number}"} for number in range(6)],
+            "env": [{"name": f"VARIABLE_{position}", "value": f"{name}-{position}-{number:06}"} for position in range(6)],
             "ports": [{"containerPort": port, "name": f"http-{name}"}],
             "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "100m", "memory": "128Mi"}},
             "volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "config", "mountPath": "/etc/app"}],
@@ -57,7 +58,7 @@ def pod() -> Json:
         for name, port in (("web", 8080), ("sidecar", 8081), ("agent", 8082))
     ]
     volumes = [{"name": "data", "emptyDir": {}}, {"name": "config", "configMap": {"name": "web"}}]
-    metadata = {"name": "web", "labels": {"app": "web", "tier": "front"}}
+    metadata = {"name": f"web-{number:06}", "labels": {"app": "web", "tier": "front"}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers, "volumes": volumes}}
 
 
@@ -126,11 +127,11 @@ class Subject:
     def megabytes(self) -> float:
         return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
-    async def round(self, body: bytes) -> None:
+    async def round(self, bodies: list[bytes]) -> None:
         begun = self.scheduled_seconds
-        for _ in range(REQUESTS_A_ROUND):
+        for body in bodies:
             await self.post(self.path, body)
-        self.best = min(self.best, (self.scheduled_seconds - begun) * 1e6 / REQUESTS_A_ROUND)
+        self.best = min(self.best, (self.scheduled_seconds - begun) * 1e6 / len(bodies))
 
 
 @contextlib.contextmanager
@@ -199,12 +200,14 @@ async def measure(subjects: dict[str, Subject]) -> None:
     }
     for name, subject in subjects.items():
         await prepare(subject, given.get(name, iter(())))
-    body = orjson.dumps(pod())
     for name in ("10 JSONPatch", "10 ApplyConfiguration"):
-        labels = orjson.loads(await subjects[name].post(PODS, body))["metadata"]["labels"]
+        labels = orjson.loads(await subjects[name].post(PODS, orjson.dumps(pod())))["metadata"]["labels"]
         assert len(labels) == 12, labels
-    for _, subject in itertools.product(range(ROUNDS), subjects.values()):
-        await subject.round(body)
+    numbers = itertools.count(1)
+    for _ in range(ROUNDS):
+        bodies = [orjson.dumps(pod(next(numbers))) for _ in range(REQUESTS_A_ROUND)]
+        for subject in subjects.values():
+            await subject.round(bodies)
 
 
 def report(subjects: dict[str, Subject], ready: float) -> bool:

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from kadmit.access import tokenfile
 from kadmit.access.always import AlwaysAllow
-from kadmit.access.identity import Identities
+from kadmit.access.identity import Identities, authenticated
 from kadmit.access.tokenfile import TokenFileError
 from kadmit.api import auditpolicy
 from kadmit.api.auditpolicy import PolicyError
@@ -147,7 +147,13 @@ class _Worker:
         authorizer = AlwaysAllow() if ALWAYS_ALLOW in flags.authorization_mode else None
         identities = Identities(_tokens(flags, self._log), anonymous=flags.anonymous_auth)
         resources = Resources(
-            cache, hooks, authorizer, serves=serves, identities=identities, allow_privileged=flags.allow_privileged
+            cache,
+            hooks,
+            authorizer,
+            serves=serves,
+            identities=identities,
+            allow_privileged=flags.allow_privileged,
+            watch_seconds=flags.min_request_timeout,
         )
         await firstobjects.create(resources, roles=authorizer is None)
         cache.begin_history()
@@ -272,7 +278,7 @@ def _tokens(flags: Flags, log: Log) -> dict[str, User]:
         raise StartupError(f"--token-auth-file: {error}") from None
     for warning in found.warnings:
         log.warning(warning)
-    return dict(found.users)
+    return {token: authenticated(user) for token, user in found.users.items()}
 
 
 def _auditor(flags: Flags, metrics: Metrics, log: Log) -> Auditor:

@@ -2,7 +2,6 @@
 
 import datetime
 import functools
-import ipaddress
 import ssl
 import tempfile
 from collections.abc import Sequence
@@ -11,9 +10,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kadmit.pki import certificates, encoding
 
 DAY = datetime.timedelta(days=1)
 Life: TypeAlias = tuple[datetime.datetime, datetime.datetime]
@@ -36,11 +37,11 @@ class Pair:
 
     @property
     def pem(self) -> bytes:
-        return self.certificate.public_bytes(serialization.Encoding.PEM)
+        return encoding.text(self.certificate)
 
     @property
     def key_pem(self) -> bytes:
-        return self.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        return encoding.key_text(self.key)
 
     def write(self, folder: Path, name: str) -> tuple[Path, Path]:
         certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
@@ -79,7 +80,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         made = _builder(_name(common), key, life or (now() - DAY, now() + DAY)).issuer_name(_name(self.name))
         if names:
-            made = made.add_extension(x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False)
+            made = made.add_extension(x509.SubjectAlternativeName([certificates.general_name(n) for n in names]), critical=False)
         if usage is not None:
             made = made.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         return Pair(made.sign(self.pair.key, hashes.SHA256()), key)
@@ -88,13 +89,6 @@ class Authority:
 def _builder(subject: x509.Name, key: ec.EllipticCurvePrivateKey, life: Life) -> x509.CertificateBuilder:
     made = x509.CertificateBuilder().subject_name(subject).public_key(key.public_key())
     return made.serial_number(x509.random_serial_number()).not_valid_before(life[0]).not_valid_after(life[1])
-
-
-def _alternative(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
 
 
 def server_context(pair: Pair, *, clients: bytes = b"", newest: ssl.TLSVersion | None = None) -> ssl.SSLContext:

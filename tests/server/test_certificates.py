@@ -15,8 +15,9 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from kadmit.pki.files import Files
 from kadmit.server import certificates, kubeconfigfile, servingtls
-from kadmit.server.certificates import AUTHORITY_LIFE, LIFE, Credentials, Files, bootstrap
+from kadmit.server.certificates import AUTHORITY_LIFE, LIFE, Credentials, bootstrap
 from kadmit.server.kubeconfigfile import Administrator
 from kadmit.server.servingtls import LiveTls, Material
 from kadmit.server.startup import StartupError
@@ -128,19 +129,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartupError, match=r"--cert-dir: cannot use '.*/file/pki': not a directory"):
         bootstrap(tmp_path / "file" / "pki", NAMES)
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "a"
-    target.write_text("old")
-
-    def _full(_: int) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", _full)
-    with pytest.raises(OSError, match="no space left"):
-        certificates.write_file(target, b"new", private=True)
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
 async def test_certificates_are_made_anew_while_the_server_runs(tmp_path: Path) -> None:

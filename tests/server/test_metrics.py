@@ -10,13 +10,15 @@ from kadmit.access.attributes import query_values, request_info
 from kadmit.admission.outcome import Increment, Record
 from kadmit.server import metrics as counting
 from kadmit.server import processinfo, requestlabels
+from kadmit.server.exchange import Waited
 from kadmit.server.metricnames import BY_NAME, DEFINITIONS, HISTOGRAM
-from kadmit.server.metrics import Metrics, Snapshot
+from kadmit.server.metrics import Metrics
 from kadmit.server.requestlabels import RequestLabels
+from kadmit.webhook import metrics as webhook_metrics
 
 ROOT = Path(__file__).parent.parent.parent
 FAIL_OPEN = "apiserver_admission_webhook_fail_open_count"
-STEP = "apiserver_admission_step_admission_duration_seconds"
+WEBHOOK = "apiserver_admission_webhook_admission_duration_seconds"
 
 
 def _lines(metrics: Metrics, name: str) -> list[str]:
@@ -44,13 +46,13 @@ def test_what_admission_wants_counted_is_counted() -> None:
 def test_a_histogram_counts_all_that_is_no_longer_than_each_bound() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.005, 0.02, 3.0):
-        metrics.observe(STEP, seconds, operation="CREATE", rejected="false", type="admit")
-    labels = 'operation="CREATE",rejected="false",type="admit"'
-    buckets = [("0.005", 2), ("0.025", 3), ("0.1", 3), ("0.5", 3), ("1", 3), ("2.5", 3), ("+Inf", 4)]
-    assert _lines(metrics, STEP) == [
-        *(f'{STEP}_bucket{{{labels},le="{bound}"}} {count}' for bound, count in buckets),
-        f"{STEP}_sum{{{labels}}} 3.026",
-        f"{STEP}_count{{{labels}}} 4",
+        metrics.observe(WEBHOOK, seconds, name="a", operation="CREATE", rejected="false", type="admit")
+    labels = 'name="a",operation="CREATE",rejected="false",type="admit"'
+    buckets = [("0.005", 2), ("0.025", 3), ("0.1", 3), ("0.5", 3), ("1", 3), ("2.5", 3), ("10", 4), ("25", 4), ("+Inf", 4)]
+    assert _lines(metrics, WEBHOOK) == [
+        *(f'{WEBHOOK}_bucket{{{labels},le="{bound}"}} {count}' for bound, count in buckets),
+        f"{WEBHOOK}_sum{{{labels}}} 3.026",
+        f"{WEBHOOK}_count{{{labels}}} 4",
     ]
 
 
@@ -67,9 +69,9 @@ def test_names_that_users_make_up_cannot_fill_the_memory(monkeypatch: pytest.Mon
     metrics = Metrics()
     for number in range(5):
         metrics.count(FAIL_OPEN, name=f"hook-{number}", type="admit")
-        metrics.observe(STEP, 1.0, operation=str(number), rejected="false", type="admit")
+        metrics.observe(WEBHOOK, 1.0, name=f"hook-{number}", operation="CREATE", rejected="false", type="admit")
     metrics.count(FAIL_OPEN, name="hook-0", type="admit")
-    assert len(metrics.values[FAIL_OPEN]) == len(metrics.histograms[STEP]) == 3
+    assert len(metrics.values[FAIL_OPEN]) == len(metrics.histograms[WEBHOOK]) == 3
     assert metrics.values[FAIL_OPEN][("hook-0", "admit")] == 2
     assert _lines(metrics, "kadmit_metrics_dropped_total") == ["kadmit_metrics_dropped_total 4"]
 
@@ -84,12 +86,36 @@ def test_requests_in_flight_are_counted_up_and_down() -> None:
 
 def test_an_open_watch_is_counted_while_it_lasts() -> None:
     metrics, gauge = Metrics(), "apiserver_longrunning_requests"
-    watch = RequestLabels("WATCH", "namespace", "", "v1", "configmaps")
+    watch = RequestLabels(verb="WATCH", scope="namespace", version="v1", resource="configmaps")
     shown = 'component="apiserver",group="",resource="configmaps",scope="namespace",subresource="",verb="WATCH",version="v1"'
     metrics.longrunning(watch, 1)
     assert _lines(metrics, gauge) == [f"{gauge}{{{shown}}} 1"]
     metrics.longrunning(watch, -1)
     assert _lines(metrics, gauge) == [f"{gauge}{{{shown}}} 0"]
+
+
+def test_events_of_watches_are_counted_by_resource() -> None:
+    metrics, counter = Metrics(), "apiserver_watch_events_total"
+    for events in (2, 1):
+        metrics.watched(RequestLabels(verb="WATCH", group="apps", version="v1", resource="deployments"), events)
+    assert _lines(metrics, counter) == [f'{counter}{{group="apps",resource="deployments",version="v1"}} 3']
+
+
+def test_the_time_of_a_webhook_is_counted_with_what_became_of_its_call() -> None:
+    record, metrics = Record(), Metrics()
+    calls = [("a", "admit", "false"), ("a", "admit", "true"), ("a", "validating", "false"), ("b", "admit", "false")]
+    for name, kind, rejected in calls:
+        record.count(
+            "apiserver_admission_webhook_request_total", code="200", name=name, operation="CREATE", rejected=rejected, type=kind
+        )
+    waited = [Waited("a", True, 1.0), Waited("a", False, 2.0), Waited("a", True, 3.0)]
+    metrics.webhooks(record.increments, waited)
+    sums = [line for line in _lines(metrics, WEBHOOK) if "_sum" in line]
+    assert sums == [
+        f'{WEBHOOK}_sum{{name="a",operation="CREATE",rejected="false",type="admit"}} 1',
+        f'{WEBHOOK}_sum{{name="a",operation="CREATE",rejected="false",type="validating"}} 2',
+        f'{WEBHOOK}_sum{{name="a",operation="CREATE",rejected="true",type="admit"}} 3',
+    ]
 
 
 # ---------------------------------------------------------------- text
@@ -135,7 +161,7 @@ def test_a_metric_is_introduced_once_and_only_if_it_has_a_value() -> None:
 
 def test_every_line_is_in_prometheus_format() -> None:
     metrics = Metrics()
-    metrics.observe(STEP, 1.0, operation="CREATE", rejected="false", type="admit")
+    metrics.observe(WEBHOOK, 1.0, name="a", operation="CREATE", rejected="false", type="admit")
     sample = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-z_]+="[^"]*",?)*\})? (\+Inf|[0-9.e+-]+)')
     for line in metrics.snapshot().render().decode().splitlines():
         assert line.startswith(("# HELP ", "# TYPE ")) or sample.fullmatch(line), line
@@ -147,22 +173,6 @@ def test_a_snapshot_does_not_change() -> None:
     before = taken.render()
     metrics.count(FAIL_OPEN, name="a", type="admit")
     assert taken.render() == before
-
-
-# ---------------------------------------------------------------- several workers
-
-
-def test_the_numbers_of_workers_add_up() -> None:
-    one, other = Metrics(), Metrics()
-    for metrics, name in ((one, "a"), (other, "a"), (other, "b")):
-        metrics.count(FAIL_OPEN, name=name, type="admit")
-        metrics.observe(STEP, 1.0, operation=name, rejected="false", type="admit")
-    both = one.snapshot().merged(Snapshot.from_bytes(other.snapshot().to_bytes())).render().decode()
-    assert f'{FAIL_OPEN}{{name="a",type="admit"}} 2\n' in both
-    assert f'{FAIL_OPEN}{{name="b",type="admit"}} 1\n' in both
-    assert f'{STEP}_count{{operation="a",rejected="false",type="admit"}} 2\n' in both
-    assert f'{STEP}_sum{{operation="a",rejected="false",type="admit"}} 2\n' in both
-    assert 'kadmit_build_info{version="0.1.0"} 1\n' in both
 
 
 # ---------------------------------------------------------------- names of requests
@@ -228,7 +238,7 @@ def test_every_metric_that_is_named_in_the_source_is_defined() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 named |= set(re.findall(r"^(?:apiserver|kadmit|process)_[a-z_]+_(?:total|count|seconds|requests)$", node.value))
-    assert named <= set(BY_NAME)
+    assert named <= set(BY_NAME) | {metric.name for metric in webhook_metrics.DEFINITIONS}
     assert FAIL_OPEN in named
 
 

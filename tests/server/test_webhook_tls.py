@@ -87,7 +87,7 @@ def _z(moment: object) -> str:
 
 @pytest.mark.parametrize("shown", [pytest.param(v, id=k) for k, v in _refused().items()])
 async def test_a_certificate_that_is_refused(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kadmit.server.certificate_faults._shown", lambda m: "NOW" if m.microsecond else _z(m))
+    monkeypatch.setattr("kadmit.pki.faults._shown", lambda m: "NOW" if m.microsecond else _z(m))
     async with serving(hooks.allows(), context=server_context(shown.pair)) as hook, WebhookClient() as client:
         url = hook.url(host=shown.host)
         answer = await ask(client, call_to({"url": url}, ca=shown.ca))

@@ -1,5 +1,6 @@
 """What is allowed in containers, yet hardly meant: variables and ports said twice, parts of bytes, annotations without effect."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ _APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 _LOCALHOST = "localhost/"
 _PARTS = ("initContainers", "containers", "ephemeralContainers")
 _AMOUNTS = tuple((part, resource) for resource in ("memory", "ephemeral-storage") for part in ("limits", "requests"))
+_WHOLE = re.compile(r"[0-9]{1,18}(?:[KMGTPE]i|[kMGTPE])?\Z")
 SECCOMP_WORDS = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
 
@@ -39,12 +41,29 @@ def warnings(spec: Object, annotations: Mapping[str, str], at: Path) -> Iterator
 # ---------------------------------------------------------------- the ordinary case, in which nobody needs to know a place
 
 
+def are_ordinary(spec: Object) -> bool:
+    """Whether the containers of a pod without annotations are certainly nothing to warn of."""
+    every = [container for part in _PARTS if part in spec for container in spec[part] or ()]
+    for container in every:
+        if not _is_ordinary(container):
+            return False
+    return _are_ordinary_ports([port for container in every if "ports" in container for port in container["ports"] or ()])
+
+
 def _is_ordinary(container: Object) -> bool:
     """Whether its amounts are whole and its variables differ."""
     variables, amounts = container.get("env"), container.get("resources")
     if variables and len({variable["name"] for variable in variables}) < len(variables):
         return False
-    return not amounts or not any(has_fraction(amounts.get(part), resource) for part, resource in _AMOUNTS)
+    return not amounts or (_are_whole(amounts.get("limits")) and _are_whole(amounts.get("requests")))
+
+
+def _are_whole(amounts: Object | None) -> bool:
+    """Whether they are certainly of whole bytes: digits, and a unit of many."""
+    if not amounts:
+        return True
+    memory, storage = amounts.get("memory", "0"), amounts.get("ephemeral-storage", "0")
+    return _WHOLE.match(str(memory)) is not None and _WHOLE.match(str(storage)) is not None
 
 
 def _are_ordinary_ports(ports: list[Object]) -> bool:

@@ -33,6 +33,8 @@ class Decoded:
     @property
     def problems(self) -> tuple[str, ...]:
         """As warnings and errors name them."""
+        if not self.found:
+            return ()
         return tuple(problem.text for problem in self.found)
 
 

@@ -88,7 +88,7 @@ class Known:
         return made
 
     def decode(self, kind: GroupVersionKind, body: bytes, value: Any = fulltext.UNREAD) -> Decoded:
-        """A body as an object of this kind, defaults filled in. `value`: what it reads as, if that is known. Raises DecodeError."""
+        """A body as an object of this kind, defaults filled in; `value` is what it reads as, if known. Raises DecodeError."""
         custom = self.custom.get(kind)
         if custom is not None:
             return custom.decode(body, value)

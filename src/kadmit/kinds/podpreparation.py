@@ -58,7 +58,7 @@ def quality(spec: Part) -> str:
     else:
         members = ("containers", "initContainers")
         parts = [container.get("resources") or {} for member in members for container in spec.get(member) or ()]
-        limited = all(map(_is_limited, parts))
+        limited = _are_limited(parts)
     if not any(map(_asks, parts)):
         return "BestEffort"
     return "Guaranteed" if limited and _gets_its_limits(parts) else "Burstable"
@@ -67,6 +67,18 @@ def quality(spec: Part) -> str:
 def _is_limited(part: Part) -> bool:
     limits = part.get("limits") or {}
     return all(name in limits and _is_some(limits[name]) for name in _COUNTED)
+
+
+def _are_limited(parts: list[Part]) -> bool:
+    """NB: spelled out, because every pod comes here."""
+    for part in parts:
+        limits = part.get("limits")
+        if not limits:
+            return False
+        for name in _COUNTED:
+            if name not in limits or resources.compare(limits[name], "0") <= 0:
+                return False
+    return True
 
 
 def _is_some(amount: Json) -> bool:
@@ -84,13 +96,16 @@ def _amount(part: Part, member: str, name: str) -> Json:
 
 def _gets_its_limits(parts: list[Part]) -> bool:
     """Whether all requests together are all limits together. NB: where nobody requests too much, nobody may request less."""
-    orders = [
-        resources.compare(_amount(part, "requests", name), _amount(part, "limits", name)) for part in parts for name in _COUNTED
-    ]
-    if max(orders) <= 0:
-        return not any(orders)
-    requests, limits = _summed(parts, "requests"), _summed(parts, "limits")
-    return requests.keys() == limits.keys() and all(quantities.compare(limits[name], requests[name]) == 0 for name in requests)
+    less = more = False
+    for part in parts:
+        requests, limits = part.get("requests") or {}, part.get("limits") or {}
+        for name in _COUNTED:
+            order = resources.compare(requests.get(name) or "0", limits.get(name) or "0")
+            less, more = less or order < 0, more or order > 0
+    if not more:
+        return not less
+    asked, allowed = _summed(parts, "requests"), _summed(parts, "limits")
+    return asked.keys() == allowed.keys() and all(quantities.compare(allowed[name], asked[name]) == 0 for name in asked)
 
 
 def _summed(parts: list[Part], member: str) -> dict[str, Quantity]:

@@ -36,9 +36,36 @@ _NAMED = frozenset(("ReplicationController", "Deployment", "ReplicaSet", "Job", 
 def warnings(kind: GroupVersionKind, new: Object, old: Object | None = None) -> list[str]:
     """In Kubernetes' order; without `old`, of a new object."""
     if (kind.group, kind.kind) == ("", "Pod"):
-        return [*_name(new, _IN_HOSTNAME), *_pod(new, _ROOT)] if old is None else []
+        return [] if old is not None or is_quiet(new) else of_pod(new)
     steps = _TEMPLATES.get((kind.group, kind.kind))
     return [] if steps is None else [*_workload(kind.kind, steps, new, old)]
+
+
+def of_pod(pod: Object) -> list[str]:
+    return [*_name(pod, _IN_HOSTNAME), *_pod(pod, _ROOT)]
+
+
+def is_quiet(pod: Object) -> bool:
+    """A quick look: whether there is certainly nothing to warn of. It may be too careful, never too generous."""
+    meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    if meta.get("annotations") or not spec.keys() <= _QUIET or not soundnames.is_label(meta.get("name") or ""):
+        return False
+    for volume in spec.get("volumes") or ():
+        for member, source in volume.items():
+            if member not in _QUIET_IN_VOLUMES and (member not in _LISTING or source is None or "items" in source):
+                return False
+    return (spec.get("terminationGracePeriodSeconds") or 0) >= 0 and containerwarnings.are_ordinary(spec)
+
+
+# Members of specs and volumes that no warning is about, or that are looked at by themselves.
+_QUIET = frozenset(
+    ("activeDeadlineSeconds", "automountServiceAccountToken", "containers", "dnsPolicy", "enableServiceLinks", "hostNetwork",
+     "hostname", "initContainers", "nodeName", "preemptionPolicy", "priority", "priorityClassName", "restartPolicy",
+     "schedulerName", "securityContext", "serviceAccount", "serviceAccountName", "terminationGracePeriodSeconds", "tolerations",
+     "volumes")
+)  # fmt: skip
+_QUIET_IN_VOLUMES = frozenset(("csi", "emptyDir", "hostPath", "name", "nfs", "persistentVolumeClaim"))
+_LISTING = frozenset(("configMap", "downwardAPI", "secret"))
 
 
 def _workload(kind: str, steps: tuple[str, ...], new: Object, old: Object | None) -> Iterator[str]:

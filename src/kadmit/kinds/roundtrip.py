@@ -98,20 +98,16 @@ def _plans(node: Schema) -> dict[str, _Plan]:
     return plans
 
 
-def _plain_class(node: Schema) -> type | None:
-    """The class of values that stay as they are, unless empty."""
-    if node.name:
-        return None
-    return int if node.format == "int32" else _PLAIN_CLASSES.get(node.kind)
-
-
-_PLAIN_CLASSES = {Node.STRING: str, Node.BOOLEAN: bool}
+def _plain_names(node: Schema, kind: Node, form: str = "") -> frozenset[str]:
+    """Fields whose values stay as they are, unless they are empty or of another type."""
+    schemas = ((name, field.schema) for name, field in node.fields.items())
+    return frozenset(name for name, part in schemas if not part.name and part.kind is kind and form in ("", part.format))
 
 
 def _struct_walker(node: Schema) -> Walker:
     plans = _plans(node)
-    plain = {name: kind for name, field in node.fields.items() if (kind := _plain_class(field.schema)) is not None}
-    plain_class = plain.get
+    texts, flags = _plain_names(node, Node.STRING), _plain_names(node, Node.BOOLEAN)
+    numbers = _plain_names(node, Node.INTEGER, "int32")
     always = tuple(name for name, field in node.fields.items() if field.always_written)
 
     def walk(given: Json) -> Json:
@@ -123,11 +119,18 @@ def _struct_walker(node: Schema) -> Walker:
         for name, value in given.items():
             # NB: most values are scalars that stay as they are; these lines save half of the time.
             kind = value.__class__
-            if value and kind is plain_class(name) and (kind is not int or _INT32[0] <= value <= _INT32[1]):
+            if kind is str:
+                if value and name in texts:
+                    continue
+            elif kind is int:
+                if value and name in numbers and _INT32[0] <= value <= _INT32[1]:
+                    continue
+            elif value is True and name in flags:
                 continue
-            if name not in plans:
+            plan = plans.get(name)
+            if plan is None:
                 raise Unusual
-            field, drops_empty, nil = plans[name]
+            field, drops_empty, nil = plan
             if value is None:
                 new = field(None) if nil is _ZERO else nil
             else:

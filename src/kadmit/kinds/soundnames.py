@@ -5,7 +5,6 @@ short ones only: a longer text is taken to be unsound here, and whoever asks loo
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TypeAlias
 
 from kadmit.cel.library import names
@@ -15,10 +14,27 @@ IsSound: TypeAlias = Callable[[str], bool]
 _KEPT = 4096
 
 
+class _Known(dict[str, bool]):
+    """What a check said of texts up to this length. NB: a dict finds a text in a third of the time that a call takes."""
+
+    __slots__ = ("_check", "_longest")
+
+    def __init__(self, check: Callable[[str], list[str]], longest: int) -> None:
+        super().__init__()
+        self._check, self._longest = check, longest
+
+    def __missing__(self, text: str) -> bool:
+        if len(text) > self._longest:
+            return False
+        if len(self) >= _KEPT:
+            self.clear()
+        self[text] = sound = not self._check(text)
+        return sound
+
+
 def remembered(check: Callable[[str], list[str]], longest: int) -> IsSound:
     """Whether this check has no complaint."""
-    known = lru_cache(maxsize=_KEPT)(lambda text: not check(text))
-    return lambda text: len(text) <= longest and known(text)
+    return _Known(check, longest).__getitem__
 
 
 is_label = remembered(names.dns1123_label, names.LABEL_LENGTH)
@@ -28,4 +44,4 @@ is_label_key = remembered(names.label_key, names.SUBDOMAIN_LENGTH + 1 + names.LA
 
 
 def are_labels(labels: Mapping[str, str]) -> bool:
-    return all(is_label_key(key) and is_label_value(value) for key, value in labels.items())
+    return all(map(is_label_key, labels)) and all(map(is_label_value, labels.values()))

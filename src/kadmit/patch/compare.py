@@ -82,7 +82,7 @@ def _compare(shape: Shape, before: object, after: object, changes: _Changes, her
     if before is after or (before == after and values.same_json(before, after)):
         return
     shape = resolved(shape)
-    if _is_changed_leaf(shape, before, after):
+    if is_changed_leaf(shape, before, after):
         changes.modified.members.add(here)
     if not (is_atomic(shape, before) and is_atomic(shape, after)):
         inner = _Changes()
@@ -104,7 +104,7 @@ def _fields(shape: Shape, value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) and not is_atomic(shape, value) else _NO_FIELDS
 
 
-def _is_changed_leaf(shape: Shape, before: object, after: object) -> bool:
+def is_changed_leaf(shape: Shape, before: object, after: object) -> bool:
     """Whether the values differ as leaves: atomic ones do, and so do an empty container and null."""
     if is_atomic(shape, before) or is_atomic(shape, after) or not (before or after):
         return not values.equal(before, after)

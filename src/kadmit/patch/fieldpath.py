@@ -229,10 +229,18 @@ Filter: TypeAlias = Callable[[Set], Set]
 """What of a set a manager may own: the fields that an endpoint resets are taken out."""
 
 
-def excluding(*paths: Iterable[Element]) -> Filter:
+@dataclass(frozen=True, slots=True)
+class Excluding:
     """A filter that takes out the given paths and everything below them."""
-    excluded = set_of(*paths)
-    return lambda owned: owned.without(excluded)
+
+    paths: Set
+
+    def __call__(self, owned: Set) -> Set:
+        return owned.without(self.paths)
+
+
+def excluding(*paths: Iterable[Element]) -> Excluding:
+    return Excluding(set_of(*paths))
 
 
 ANY = Index(-1)

@@ -110,7 +110,10 @@ def _text(entry: Mapping[str, object], name: str) -> str:
 def encode(managed: Managed) -> list[dict[str, object]]:
     """The entries in Kubernetes' order: appliers first, then by time, name, version and subresource."""
     ordered = sorted(managed.fields.items(), key=lambda item: _position(managed, *item))
-    return [_encoded(manager, owned, managed.times.get(manager, "")) for manager, owned in ordered]
+    return [
+        entry(manager, owned.api_version, fieldsv1.encode(owned.paths), managed.times.get(manager, ""), applied=owned.applied)
+        for manager, owned in ordered
+    ]
 
 
 def _position(managed: Managed, manager: Manager, owned: Owned) -> tuple[str, int, str, str, str]:
@@ -122,17 +125,20 @@ def _operation(manager: Manager, owned: Owned) -> str:
     return APPLY if owned.applied else manager.operation
 
 
-def _encoded(manager: Manager, owned: Owned, time: str) -> dict[str, object]:
-    entry = {
+def entry(
+    manager: Manager, api_version: str, fields: Mapping[str, object], time: str, *, applied: bool = False
+) -> dict[str, object]:
+    """One entry; what is empty is left out."""
+    made = {
         "manager": manager.name,
-        "operation": _operation(manager, owned),
-        "apiVersion": owned.api_version,
+        "operation": APPLY if applied else manager.operation,
+        "apiVersion": api_version,
         "time": time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": fieldsv1.encode(owned.paths),
+        "fieldsV1": fields,
         "subresource": manager.subresource,
     }
-    return {name: part for name, part in entry.items() if part != ""}
+    return {name: part for name, part in made.items() if part != ""}
 
 
 def seconds_of(time: str) -> int:

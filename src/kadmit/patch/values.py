@@ -123,7 +123,7 @@ def float_json(number: float) -> str:
 def json_text(value: object) -> str:
     """JSON as Go writes it: sorted keys, and `<`, `>`, `&` escaped in strings."""
     if isinstance(value, str):
-        return f'"{value}"' if _PLAIN.match(value) else '"' + value.translate(_VALUE_ESCAPES) + '"'
+        return f'"{value}"' if PLAIN.match(value) else '"' + value.translate(_VALUE_ESCAPES) + '"'
     if isinstance(value, float):
         return float_json(value)
     if isinstance(value, list):
@@ -133,7 +133,7 @@ def json_text(value: object) -> str:
     return json.dumps(value)
 
 
-_PLAIN = re.compile(r"[ !#-%'-;=?-\[\]-~]*\Z")
+PLAIN = re.compile(r"[ !#-%'-;=?-\[\]-~]*\Z")
 """Strings that JSON writes as they are, which are most: names, addresses, numbers."""
 
 

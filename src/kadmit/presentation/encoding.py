@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import orjson
 
 from kadmit.cel import gotext
-from kadmit.presentation import yamltext
 from kadmit.presentation.media import YAML, Representation
 
 Json: TypeAlias = Any
@@ -20,21 +19,30 @@ _ESCAPES = (
     (b"&", b"\\u0026"),
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),
+)
+_LINE_ENDS = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
 )
+_BEGINS_LINE_END = b"\xe2"
 _UNLIKE_GO = re.compile(rb"[:\[,\s]-?[0-9]+(?:\.0[,\]}\s]|(?:\.[0-9]+)?e)")
 
 
 def encode(value: Json, how: Representation, *, go_floats: bool = False) -> bytes:
     """The body of an answer. `go_floats`: the value may hold doubles."""
     if how.media_type == YAML:
+        from kadmit.presentation import yamltext  # few ask for it, and it brings a library along
+
         return yamltext.dump(value)
-    made = pretty_json(value) if how.pretty else json(value) + b"\n"
+    made = pretty_json(value) if how.pretty else _line(value)
     if not go_floats or _UNLIKE_GO.search(made) is None:
         return made
     numbered = _with_go_floats(value)
-    return pretty_json(numbered) if how.pretty else json(numbered) + b"\n"
+    return pretty_json(numbered) if how.pretty else _line(numbered)
+
+
+def _line(value: Json) -> bytes:
+    return _escaped(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def json(value: Json) -> bytes:
@@ -66,5 +74,8 @@ def _escaped(text: bytes) -> bytes:
     """NB: none of these can stand outside of a JSON string."""
     for char, escape in _ESCAPES:
         if char in text:
+            text = text.replace(char, escape)
+    if _BEGINS_LINE_END in text:  # NB: one byte is looked for many times faster than three
+        for char, escape in _LINE_ENDS:
             text = text.replace(char, escape)
     return text

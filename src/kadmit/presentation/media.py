@@ -41,6 +41,7 @@ _META_VERSIONS = ("v1", "v1beta1")
 _META_KINDS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 _USUAL_LENGTH = 512
+_ANYTHING = ("", "*/*", JSON)
 _FEW = 12  # so many clauses Go sorts by insertion, which shows in the result
 
 
@@ -73,6 +74,9 @@ class Representation:
     media_type: str = JSON
     pretty: bool = False
     target: Target | None = None
+
+
+_PLAIN, _PRETTY = Representation(), Representation(pretty=True)
 
 
 class Endpoint(enum.Enum):
@@ -159,6 +163,8 @@ def _quality(text: str) -> float:
 
 def route(accept: str, *, lists: bool = False) -> None:
     """The router's question for built-in kinds. Raises ApiError (406). `lists`: a list, which can be watched."""
+    if accept in _ANYTHING:
+        return
     names = [part.partition(";")[0].strip(" ") for part in (accept or "*/*").split(",")]
     available = (*SUPPORTED, *STREAMED) if lists else SUPPORTED
     if not any(name == "*/*" or name in available for name in names):
@@ -205,7 +211,7 @@ def wants_aggregated_discovery(accept: str) -> bool:
 def _negotiated(accept: str, endpoint: Endpoint, *, pretty: bool) -> Representation | None:
     """Clients send the same few headers over and over: those of usual length are remembered."""
     if not accept:
-        return Representation(JSON, pretty=pretty)
+        return _PRETTY if pretty else _PLAIN
     return (_remembered if len(accept) <= _USUAL_LENGTH else _best)(accept, endpoint, pretty=pretty)
 
 
@@ -255,7 +261,9 @@ _PARAMETER = re.compile(rf"\s*({_WORD})\s*=\s*(?:{_WORD}|\"(?:[^\"\\]|\\.)*\")\s
 
 def body_type(content_type: str, *, custom: bool = False) -> str:
     """JSON, YAML or, but for custom kinds, protobuf; nothing means JSON. Raises ApiError (415)."""
-    found = _media_type(content_type) if content_type else JSON
+    if not content_type or content_type == JSON:
+        return JSON
+    found = _media_type(content_type)
     if found is None or found not in ((JSON, YAML) if custom else SUPPORTED):
         raise errors.unsupported_media_type(SUPPORTED)
     return found

@@ -7,7 +7,7 @@ from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import decoding, fulltext, schema
-from kadmit.kinds.decoding import DecodeError
+from kadmit.kinds.decoding import Decoded, DecodeError
 from kadmit.kinds.fulltext import SyntaxFault
 from kadmit.matching.attributes import Json
 from kadmit.patch import gojson
@@ -17,8 +17,11 @@ SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN = 30  # bytes of an unreadable body that an answer shows
 
 
-def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False) -> Json:
-    """The object in a body, defaults filled in. Raises ApiError; what is unusual is warned of."""
+def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False, value: Any = fulltext.UNREAD) -> Json:
+    """The object in a body, defaults filled in. Raises ApiError; what is unusual is warned of.
+
+    `value`: what the body reads as, if it is JSON and somebody has read it already.
+    """
     repeated: tuple[str, ...] = ()
     strict_repeated = ""
     data = body
@@ -29,30 +32,48 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
             raise unrecognized(target, str(e), body) from None
         repeated, strict_repeated = document.repeated, document.strict_error
         data = marshal(document.value).encode() if document.value is not None else b"null"
-    kind = _kind_of(target, data, body, custom=context.known.is_custom(target.kind))
+    if is_yaml or value is fulltext.UNREAD:
+        value = _value(target, data, body)
+    kind = _kind_of(target, value, body, custom=context.known.is_custom(target.kind))
     if kind != target.kind:
         _check_kind(context, target, kind)
+    if value is None:
+        data, value = b"{}", {}
     try:
-        decoded = context.known.decode(target.kind, data if data.strip() != b"null" else b"{}")
+        decoded = context.known.decode(target.kind, data, value)
     except DecodeError as e:
         raise cannot_be_handled(kind, target, str(e)) from None
-    problems = [*repeated, *decoded.problems]
-    if problems and context.options.field_validation == STRICT:
+    if repeated or decoded.found:
+        _object_to(context, kind, target, repeated, strict_repeated, decoded)
+    made = decoded.object
+    if made.get("kind") == kind.kind and made.get("apiVersion") == target.api_version:
+        return made
+    return {**made, "apiVersion": target.api_version, "kind": kind.kind}
+
+
+def _object_to(
+    context: Context, kind: GroupVersionKind, target: Target, repeated: tuple[str, ...], strict_repeated: str, decoded: Decoded
+) -> None:
+    """Unknown and repeated fields are refused, or warned of, as the client wishes. Raises ApiError."""
+    if context.options.field_validation == STRICT:
         told = [*([strict_repeated] if strict_repeated else []), *decoded.problems]
         raise cannot_be_handled(kind, target, f"strict decoding error: {', '.join(told)}")
     if context.options.field_validation != IGNORE:
-        for problem in problems:
+        for problem in (*repeated, *decoded.problems):
             context.record.warn(problem)
-    made = decoded.object
-    return {**made, "apiVersion": str(target.kind.group_version), "kind": kind.kind}
 
 
-def _kind_of(target: Target, data: bytes, body: bytes, *, custom: bool) -> GroupVersionKind:
-    """The kind that a body says it has; what it leaves out is the URL's. NB: a custom object must say all of it itself."""
+def _value(target: Target, data: bytes, body: bytes) -> Any:
     try:
-        group, version, kind = decoding.kind_of(fulltext.loads(data))
+        return fulltext.loads(data)
     except SyntaxFault as e:
         raise unrecognized(target, f"couldn't get version/kind; json parse error: {e}", body) from None
+
+
+def _kind_of(target: Target, value: Any, body: bytes, *, custom: bool) -> GroupVersionKind:
+    """The kind that a body says it has; what it leaves out is the URL's. NB: a custom object must say all of it itself."""
+    try:
+        group, version, kind = decoding.kind_of(value)
     except DecodeError as e:
         raise unrecognized(target, str(e), body) from None
     if custom and not kind:

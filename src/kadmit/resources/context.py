@@ -45,12 +45,16 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    kind: GroupVersionKind = field(init=False, compare=False, repr=False)  # what is sent to it; asked for a dozen times a request
+
+    def __post_init__(self) -> None:
+        found = self.resource.kind_of(self.subresource) if self.subresource else None
+        object.__setattr__(self, "kind", GroupVersionKind(*(found if found is not None else self.resource.gvk)))
 
     @property
-    def kind(self) -> GroupVersionKind:
-        """What is sent to it."""
-        found = self.resource.kind_of(self.subresource)
-        return GroupVersionKind(*(found if found is not None else self.resource.gvk))
+    def api_version(self) -> str:
+        """The version of what is sent to it."""
+        return f"{self.kind.group}/{self.kind.version}" if self.kind.group else self.kind.version
 
     @property
     def gvr(self) -> GroupVersionResource:

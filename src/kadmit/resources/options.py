@@ -21,17 +21,17 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 def _values(query: Query, name: str) -> list[str]:
-    return [v for v in query.get(name, ()) if v]
+    return [v for v in query[name] if v] if name in query else []
 
 
 def _first(query: Query, name: str) -> str:
-    return next(iter(query.get(name, ())), "")
+    return next(iter(query[name]), "") if name in query else ""
 
 
 def manager_of(user_agent: str) -> str:
     """Who a request without fieldManager is taken for: the name before the slash of its user agent."""
     name = user_agent.split("/")[0]
-    return "".join(c for c in name if c.isprintable())[:128] or "unknown"
+    return (name if name.isprintable() else "".join(c for c in name if c.isprintable()))[:128] or "unknown"
 
 
 def read(kind: str, query: Query, *, user_agent: str = "", patch_type: str = "") -> Options:
@@ -39,10 +39,9 @@ def read(kind: str, query: Query, *, user_agent: str = "", patch_type: str = "")
     dry_run = _values(query, "dryRun")
     manager, validation = _first(query, "fieldManager"), _first(query, "fieldValidation")
     force = _first(query, "force")
-    problems = [*_manager_problems(manager), *_dry_run_problems(dry_run)]
-    if kind == "PatchOptions":
-        problems = [*_patch_problems(force, manager, patch_type), *problems]
-    problems += _validation_problems(validation)
+    problems = _patch_problems(force, manager, patch_type) if kind == "PatchOptions" else []
+    if manager or dry_run or validation:
+        problems += [*_manager_problems(manager), *_dry_run_problems(dry_run), *_validation_problems(validation)]
     if problems:
         raise errors.invalid(GroupKind("meta.k8s.io", kind), "", problems)
     shown = "UpdateOptions" if kind == "PatchOptions" else kind
@@ -69,6 +68,8 @@ def _dry_run_problems(values: Sequence[str]) -> list[FieldError]:
 
 
 def _manager_problems(manager: str) -> list[FieldError]:
+    if not manager:
+        return []
     return metadata.validate_manager(manager, fields.path("fieldManager"))
 
 

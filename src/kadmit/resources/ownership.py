@@ -14,7 +14,16 @@ from kadmit.resources.context import Context, Target
 
 
 def scope(known: Known, target: Target) -> Scope:
-    """Where a request's fields are owned. NB: who writes a Scale owns a field of the whole object."""
+    """Where a request's fields are owned; made once for each kind and part of it."""
+    key = (Scope, target.resource.gvk, target.subresource)
+    found: Scope | None = known.remembered.get(key)
+    if found is None:
+        found = known.remembered[key] = _scope(known, target)
+    return found
+
+
+def _scope(known: Known, target: Target) -> Scope:
+    """NB: who writes a Scale owns a field of the whole object."""
     kind = GroupVersionKind(*target.resource.gvk) if target.subresource == "scale" else target.kind
 
     def in_version(api_version: str) -> GroupVersionKind:
@@ -24,10 +33,15 @@ def scope(known: Known, target: Target) -> Scope:
             raise MissingVersion(api_version)
         return wanted
 
+    made: dict[str, Shape] = {}
+
     def shape(api_version: str) -> Shape:
-        found = known.shape(in_version(api_version))
+        found = made.get(api_version)
         if found is None:
-            raise MissingVersion(api_version)
+            found = known.shape(in_version(api_version))
+            if found is None:
+                raise MissingVersion(api_version)
+            made[api_version] = found
         return found
 
     def convert(value: dict[str, Any], api_version: str) -> dict[str, Any]:

@@ -43,8 +43,10 @@ class State:
         self._snapshot: Snapshot = EMPTY
         self._stale = False
         self._v1: dict[int, tuple[Json, Json]] = {}
-        self.rbac: Rbac = Rbac.build(())
+        self._rbac: Rbac = Rbac.build(())
+        self._changed_roles: dict[rbac.Key, Json | None] = {}
         self._pool = pool or Pool()
+        self._world: StateWorld | None = None
 
     # ------------------------------------------------------------ changing
 
@@ -61,14 +63,8 @@ class State:
             self._known = None
         elif place[0] == REGISTRATION:
             self._stale = True
-        elif place[0] == RBAC:
-            self._apply_role(value, old, name)
-
-    def _apply_role(self, value: Json | None, old: Json | None, name: Name) -> None:
-        if value is not None:
-            self.rbac = self.rbac.put(value)
-        elif old is not None:
-            self.rbac = self.rbac.remove(old["kind"], *name)
+        elif place[0] == RBAC and (value or old):
+            self._changed_roles[((value or old or {})["kind"], *name)] = value
 
     # ------------------------------------------------------------ asking
 
@@ -84,6 +80,14 @@ class State:
             self._snapshot = build(self._configuration(), self._snapshot)
             self._stale = False
         return self._snapshot
+
+    @property
+    def rbac(self) -> Rbac:
+        """NB: made when somebody asks: a start brings a hundred roles at once."""
+        if self._changed_roles:
+            self._rbac = self._rbac.changed(self._changed_roles)
+            self._changed_roles = {}
+        return self._rbac
 
     @property
     def pool(self) -> Pool:
@@ -123,19 +127,23 @@ class State:
         return known[1]
 
     def world(self, authorizer: Authorizer | None) -> "StateWorld":
-        return StateWorld(self, authorizer)
+        """The same one as long as it would be: it looks at this state whenever it is asked."""
+        made = self._world
+        if made is None or made.authorizer is not authorizer or made.known is not self.known:
+            made = self._world = StateWorld(self, authorizer)
+        return made
 
 
 class StateWorld:
     """What policies and validation may ask of a state: it answers every seam of kadmit.policy.world."""
 
     __slots__ = (
-        "_known",
         "_state",
         "authorizer",
         "convert",
         "equivalents",
         "is_custom",
+        "known",
         "namespaced",
         "settle",
         "settle_patched",
@@ -145,7 +153,7 @@ class StateWorld:
     def __init__(self, state: State, authorizer: Authorizer | None) -> None:
         self._state = state
         self.authorizer = authorizer
-        known = self._known = state.known
+        known = self.known = state.known
         self.convert = known.convert
         self.equivalents = known.equivalents
         self.is_custom = known.is_custom
@@ -158,12 +166,12 @@ class StateWorld:
         return self._state.get(NAMESPACES, "", name)
 
     def param(self, kind: GroupVersionKind, namespace: str, name: str) -> Json | None:
-        resource = self._known.kind(kind)
+        resource = self.known.kind(kind)
         found = self._state.get(place_of(resource), namespace if resource.namespaced else "", name) if resource else None
         return None if found is None else self.convert(found, kind)
 
     def params(self, kind: GroupVersionKind, namespace: str, selector: Selector) -> Sequence[Json]:
-        resource = self._known.kind(kind)
+        resource = self.known.kind(kind)
         if resource is None:
             return ()
         found = self._state.all(place_of(resource), namespace if resource.namespaced else None)
@@ -171,7 +179,7 @@ class StateWorld:
 
     def resource(self, kind: GroupVersionKind) -> str | None:
         """The plural of a kind that is served."""
-        found = self._known.kind(kind)
+        found = self.known.kind(kind)
         return None if found is None else found.plural
 
     def policy(self, kind: str, name: str) -> Mapping[str, Any] | None:

@@ -14,6 +14,7 @@ from kadmit.admission.webhooks import Call
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
+from kadmit.kinds import fulltext
 from kadmit.matching.attributes import Json
 from kadmit.resources import bodies, checks, definitions, deleting, lifecycle, patching, subresources, writing
 from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
@@ -62,9 +63,11 @@ def find(state: State, target: Target) -> Json:
 # ---------------------------------------------------------------- creating
 
 
-def create(context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False) -> Verb:
-    """POST. Raises ApiError."""
-    new = bodies.read(context, target, body, is_yaml=is_yaml)
+def create(
+    context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False, value: Any = fulltext.UNREAD
+) -> Verb:
+    """POST. `value`: what the body reads as, if somebody has read it already. Raises ApiError."""
+    new = bodies.read(context, target, body, is_yaml=is_yaml, value=value)
     if target.subresource:
         return (yield from _create_part(context, state, target, new))
     lifecycle.check_create(state, target, new)
@@ -123,9 +126,11 @@ def _exists(target: Target, name: str, present: Json, new: Json) -> ApiError:
 # ---------------------------------------------------------------- changing
 
 
-def update(context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False) -> Verb:
-    """PUT. Raises ApiError."""
-    new = bodies.read(context, target, body, is_yaml=is_yaml)
+def update(
+    context: Context, state: State, target: Target, body: bytes, *, is_yaml: bool = False, value: Any = fulltext.UNREAD
+) -> Verb:
+    """PUT. `value`: what the body reads as, if somebody has read it already. Raises ApiError."""
+    new = bodies.read(context, target, body, is_yaml=is_yaml, value=value)
     checks.has_name(target, checks.in_namespace(target, new))
     for _ in range(MAX_TRIES):
         live = stored(state, target)

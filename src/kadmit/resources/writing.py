@@ -55,9 +55,9 @@ def _create(context: Context, target: Target, new: Json) -> Calls:
     prepared = strategies.prepare_for_create(target, strategies.allocated(context, target, filled, None))
     strategies.validate_create(context, target, prepared)
     prepared = strategies.stored(context, target, prepared)
-    name = metadata_of(prepared).get("name") or ""
-    after = _attributes(context, target, CREATE, prepared, None, name=name)
-    yield from _validate(context, after)
+    if _is_validated(context, attributes):
+        name = metadata_of(prepared).get("name") or ""
+        yield from _validate(context, _attributes(context, target, CREATE, prepared, None, name=name))
     return Written(prepared, created=True)
 
 
@@ -157,7 +157,7 @@ def _attributes(context: Context, target: Target, operation: str, new: Json | No
 
 
 def _mutate(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], Json]:
-    if not context.mutating:
+    if not _is_mutated(context, attributes):
         assert attributes.object is not None
         return attributes.object
     after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
@@ -167,6 +167,19 @@ def _mutate(context: Context, attributes: Attributes) -> Generator[Sequence[Call
     return context.known.finished(attributes.kind, after.object)
 
 
+def _is_mutated(context: Context, attributes: Attributes) -> bool:
+    """Whether anybody who may mutate has to be asked; whoever explains asks for all that happens, even if it is nothing."""
+    found = context.snapshot.candidates(attributes, context.world)
+    anybody = found.mutating_policies or found.mutating_webhooks or context.record.events is not None
+    return context.mutating and bool(anybody)
+
+
+def _is_validated(context: Context, attributes: Attributes) -> bool:
+    found = context.snapshot.candidates(attributes, context.world)
+    anybody = found.validating_policies or found.validating_webhooks or context.record.events is not None
+    return context.validating and bool(anybody)
+
+
 def _validate(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], None]:
-    if context.validating:
+    if _is_validated(context, attributes):
         yield from chain.validate(context.snapshot, attributes, context.world, context.record)

@@ -249,6 +249,42 @@ class Trail:
         self._reference = {key: known[key] for key in _REFERENCE_KEYS if known.get(key)}
 
 
+class _Silence(Trail):
+    """The trail of a request that nobody records. It keeps nothing, so one serves all."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Auditor(), Request("", "", 0.0), Attributes(User(""), ""), _NO_DECISION)
+
+    def annotate(self, key: str, value: str) -> None:
+        pass
+
+    def annotate_all(self, annotations: Mapping[str, str], request_level: Iterable[str] = ()) -> None:
+        pass
+
+    def impersonated(self, user: User, constraint: str = "") -> None:
+        pass
+
+    def request_patch(self, body: bytes) -> None:
+        pass
+
+    def received(self) -> bool:
+        return True
+
+    def started(self, code: int) -> None:
+        pass
+
+    def complete(self, code: int) -> None:
+        pass
+
+    def closed_early(self) -> None:
+        pass
+
+    def panicked(self, error: object) -> None:
+        pass
+
+
 _REFERENCE_KEYS = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
 
 
@@ -303,6 +339,9 @@ def without_managed_fields(value: Json) -> Json:
 def _row_without_managed_fields(row: Json) -> Json:
     has_object = isinstance(row, dict) and "object" in row
     return {**row, "object": without_managed_fields(row["object"])} if has_object else row
+
+
+SILENCE = _Silence()
 
 
 # ---------------------------------------------------------------- encoding

@@ -7,32 +7,18 @@ from kadmit.admission import chain
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.gojson import quoted
-from kadmit.api.meta import GroupVersionKind
-from kadmit.matching.attributes import CONNECT, Attributes, Json
-from kadmit.resources import verbs
+from kadmit.matching.attributes import Json
+from kadmit.resources import connections, verbs
 from kadmit.resources.context import Options, Target, metadata_of
-from kadmit.resources.verbs import Answered, Verb
+from kadmit.resources.verbs import Verb
 from kadmit.server.exchange import Exchange, Reply
 
 if TYPE_CHECKING:
     from kadmit.server.handlers import Resources
 
-_OPTIONS = {
-    ("pods", "exec"): "PodExecOptions",
-    ("pods", "attach"): "PodAttachOptions",
-    ("pods", "portforward"): "PodPortForwardOptions",
-    ("pods", "proxy"): "PodProxyOptions",
-    ("services", "proxy"): "ServiceProxyOptions",
-    ("nodes", "proxy"): "NodeProxyOptions",
-}
-KNOWN = frozenset(sub for _, sub in _OPTIONS)
 _PROXY = "proxy"
 _UPGRADES = frozenset(("GET", "POST"))
 _MAX_PORT = 65535
-
-
-def is_connect(target: Target) -> bool:
-    return target.resource.group == "" and (target.resource.plural, target.subresource) in _OPTIONS
 
 
 async def connect(resources: "Resources", exchange: Exchange, target: Target) -> Reply:
@@ -42,30 +28,19 @@ async def connect(resources: "Resources", exchange: Exchange, target: Target) ->
         raise ApiError(Status(405, "MethodNotAllowed", text, Details()))
     if "dryRun" in exchange.query:
         raise errors.bad_request("dryRun is not supported")
-    answered = await resources.run(_connect(resources, exchange, target), exchange.deadline)
+    answered = await resources.run(_connect(resources, exchange, target), exchange)
     return Reply(answered.code)
 
 
 def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb:
-    kind = _OPTIONS[target.resource.plural, target.subresource]
     context = resources.context(exchange, Options())
-    options = _options(kind, exchange)
-    attributes = Attributes(
-        kind=GroupVersionKind("", "v1", kind),
-        resource=target.gvr,
-        operation=CONNECT,
-        name=target.name,
-        namespace=target.namespace,
-        subresource=target.subresource,
-        object=options,
-        user=exchange.user,
-    )
+    options = _options(connections.options_kind(target), exchange)
+    attributes = connections.attributes(target, options, exchange.user)
     if context.mutating:
         attributes = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
     if context.validating:
         yield from chain.validate(context.snapshot, attributes, context.world, context.record)
     raise _nowhere(target, verbs.find(resources.cache.state, target), str((attributes.object or options).get("container") or ""))
-    return Answered({})
 
 
 # ---------------------------------------------------------------- options

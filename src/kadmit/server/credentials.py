@@ -14,7 +14,9 @@ from pathlib import Path
 from kadmit.api import config
 from kadmit.api.config import ConfigError, Impersonation, Kubeconfig, User
 from kadmit.api.gojson import quoted
-from kadmit.server.tls import Pair, TlsError, check_pair
+from kadmit.pki import files
+from kadmit.pki.pem import Pair
+from kadmit.server.tls import TlsError, check_pair
 
 MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
 TOKEN_PERIOD = 50.0  # seconds for which a token file is taken to be unchanged, as client-go does
@@ -89,7 +91,7 @@ class Credentials:
     # -------------------------------------------------------- certificates
 
     def _pair(self, user: User) -> Pair | None:
-        stamp = (_stamp(user.certificate_file), _stamp(user.key_file))
+        stamp = (files.stamp(user.certificate_file), files.stamp(user.key_file))
         known = self._pairs.get(user)
         if known is not None and known[0] == stamp:
             return known[1]
@@ -165,13 +167,3 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as e:
         raise CredentialError(f"open {path}: {strerror(e.errno or 0).lower()}") from None
-
-
-def _stamp(path: str) -> object:
-    if not path:
-        return None
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -2,11 +2,22 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from kadmit.access.attributes import RequestInfo
 from kadmit.admission.outcome import Record
 from kadmit.cel.library.authorizer import User
+from kadmit.kinds.fulltext import UNREAD
 from kadmit.matching.attributes import Json
+from kadmit.server.routes import Memory
+
+
+class Waited(NamedTuple):
+    """How long a webhook took."""
+
+    name: str
+    mutating: bool
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -22,7 +33,9 @@ class Exchange:
     user: User
     deadline: float | None = None
     record: Record = field(default_factory=Record)
-    request_object: Json | None = None
+    waited: list[Waited] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)  # of what follows from the URL and some headers
+    value: Any = UNREAD  # what a body of JSON reads as, once somebody has read it
 
     @property
     def user_agent(self) -> str:
@@ -37,7 +50,7 @@ class Exchange:
         return self.headers.get("Content-Type", "")
 
     def asked(self, name: str) -> str:
-        return next(iter(self.query.get(name, ())), "")
+        return next(iter(self.query[name]), "") if name in self.query else ""
 
 
 @dataclass(slots=True)

@@ -17,7 +17,8 @@ from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import Json
 from kadmit.resources import verbs
 from kadmit.resources.context import Context, Options, Target
-from kadmit.server.handlers import Resources, given
+from kadmit.server import chance
+from kadmit.server.handlers import Resources
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _CLUSTER_CRITICAL = "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
@@ -62,7 +63,9 @@ async def _create(resources: Resources, value: Json) -> None:
     if state.get((resource.group, resource.plural), namespace, metadata["name"]) is not None:
         return
     world, options = state.world(None), Options(manager="kube-apiserver")  # NB: the server itself may give what it likes
-    context = Context(state.known, world, state.snapshot, _SERVER, options, given(), Record(), mutating=False, validating=False)
+    context = Context(
+        state.known, world, state.snapshot, _SERVER, options, chance.given(), Record(), mutating=False, validating=False
+    )
     target = Target(resource, namespace, "", "")
     try:
         await resources.run(verbs.create(context, state, target, orjson.dumps(value)))

@@ -1,42 +1,50 @@
 """Resource requests: find the resource, run the verb, show the answer in the form that was asked for."""
 
-import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Protocol
-from uuid import uuid4
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from kadmit.access.attributes import RequestInfo
 from kadmit.access.identity import Identities
 from kadmit.access.reviews import Rules
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors
+from kadmit.api import errors, registration
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.kinds.catalog import Resource
+from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
 from kadmit.presentation import encoding, fieldselectors, listing, media
 from kadmit.presentation.media import Representation
 from kadmit.presentation.runtimeconfig import RuntimeConfig
-from kadmit.resources import deprecation, subresources, verbs
+from kadmit.resources import connections, deprecation, subresources, verbs
 from kadmit.resources import options as write_options
-from kadmit.resources.context import Context, Given, Options, Target, metadata_of
+from kadmit.resources.context import Context, Options, Target, metadata_of
 from kadmit.resources.effects import Exists, Put, Stale
 from kadmit.resources.state import place_of
 from kadmit.resources.verbs import Answered, Verb
-from kadmit.server import connecting, reading, reviewing, shapes, watching
+from kadmit.server import chance, connecting, reading, reviewing, shapes, watching
 from kadmit.server.cache import Cache
-from kadmit.server.exchange import Exchange, Reply
+from kadmit.server.exchange import Exchange, Reply, Waited
 from kadmit.server.plain import no_page
-
-SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no digits that look like letters, as in Kubernetes
 
 
 class WebhookCaller(Protocol):
     """Calls webhooks. A seam, so that tests can answer without a network."""
 
     async def call(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Answer]: ...
+
+
+class _Plan(NamedTuple):
+    """Who answers requests to a URL, as long as these kinds are known."""
+
+    known: Known
+    target: Target
+    handler: "Callable[[Resources, Exchange, Target], Awaitable[Reply]]"
+    is_registration: bool
+
+
+_PLAN = (_Plan,)
 
 
 class Resources:
@@ -51,13 +59,17 @@ class Resources:
         serves: RuntimeConfig | None = None,
         identities: Identities | None = None,
         allow_privileged: bool = False,
+        watch_seconds: int = watching.LEAST_SECONDS,
     ) -> None:
         self.cache = cache
         self.webhooks = webhooks
         self._authorizer = authorizer  # None: the roles of the cluster decide
         self.serves = serves or RuntimeConfig()
         self.identities = identities or Identities()
+        self._known: Known | None = None
+        self._found: dict[GroupVersionResource, Resource] = {}  # what is served of these kinds, as far as it was asked for
         self._allow_privileged = allow_privileged
+        self.watch_seconds = watch_seconds  # how long a watch lasts at least whose client does not say how long
 
     @property
     def authorizer(self) -> Rules:
@@ -66,9 +78,16 @@ class Resources:
     # ------------------------------------------------------------ finding
 
     def _served(self, info: RequestInfo) -> Resource | None:
-        found = self.cache.state.known.resource(GroupVersionResource(info.group, info.version, info.resource))
-        if found is None or not found.served or not (found.custom or self.serves.serves(info.group, info.version)):
-            return None
+        known = self.cache.state.known
+        if known is not self._known:
+            self._known, self._found = known, {}
+        key = GroupVersionResource(info.group, info.version, info.resource)
+        found = self._found.get(key)
+        if found is None:
+            found = known.resource(key)
+            if found is None or not found.served or not (found.custom or self.serves.serves(info.group, info.version)):
+                return None
+            self._found[key] = found
         return found
 
     def _has_group(self, group: str, version: str) -> bool:
@@ -77,7 +96,8 @@ class Resources:
         return group in known.builtin_groups or known.catalog.serves(group, version)
 
     def knows(self, info: RequestInfo) -> bool:
-        return self._served(info) is not None
+        found = self._served(info)
+        return found is not None and (not info.subresource or _has_part(found, info.subresource))
 
     def resource(self, info: RequestInfo) -> Resource:
         found = self._served(info)
@@ -88,7 +108,7 @@ class Resources:
     def target(self, exchange: Exchange) -> Target:
         info = exchange.info
         resource = self.resource(info)
-        if info.subresource and resource.subresource(info.subresource) is None and info.subresource not in connecting.KNOWN:
+        if info.subresource and not _has_part(resource, info.subresource):
             raise errors.not_found_path()
         if info.namespace and not resource.namespaced and resource.gvr != ("", "v1", "namespaces"):
             raise errors.not_found_path()
@@ -99,22 +119,33 @@ class Resources:
 
     async def handle(self, exchange: Exchange) -> Reply:
         """Raises ApiError."""
-        if not self._has_group(exchange.info.group, exchange.info.version):
-            return no_page()
-        target = self.target(exchange)
+        plan: _Plan | None = exchange.memory.held.get(_PLAN)
+        if plan is None or plan.known is not self.cache.state.known:
+            if not self._has_group(exchange.info.group, exchange.info.version):
+                return no_page()
+            plan = self._plan(exchange)
+            exchange.memory.add(_PLAN, plan)
+        elif plan.is_registration:
+            deprecation.warn(plan.target, exchange.record)
+        if self.cache.shared and plan.handler is not connecting.connect:
+            await self.cache.settled(wait=True)
+        reply: Reply = await plan.handler(self, exchange, plan.target)
+        return reply
+
+    def _plan(self, exchange: Exchange) -> "_Plan":
+        """Who answers about what. Raises ApiError; NB: also a refusal comes with a warning of old versions."""
+        known, target = self.cache.state.known, self.target(exchange)
         deprecation.warn(target, exchange.record)
-        if connecting.is_connect(target):
-            return await connecting.connect(self, exchange, target)
+        is_registration = registration.is_registration(GroupVersionKind(*target.resource.gvk))
+        if connections.is_about(target):
+            return _Plan(known, target, connecting.connect, is_registration)
         handler = _HANDLERS.get((exchange.method, bool(target.name)))
         if exchange.method == "POST" and target.name and not target.subresource:
             raise errors.method_not_allowed()
         if handler is None or (target.resource.namespaced and not target.namespace and exchange.method != "GET"):
             raise errors.method_not_allowed()
         _check_verb(exchange, target)
-        if self.cache.shared:
-            await self.cache.settled(wait=True)
-        reply: Reply = await handler(self, exchange, target)
-        return reply
+        return _Plan(known, target, handler, is_registration)
 
     # ------------------------------------------------------------ writing
 
@@ -126,14 +157,14 @@ class Resources:
             state.snapshot,
             exchange.user,
             options,
-            given(),
+            chance.given(),
             exchange.record,
             state.pool if exchange.info.resource == "services" else None,
             allow_privileged=self._allow_privileged,
         )
 
-    async def run(self, verb: Verb, deadline: float | None = None) -> Answered:
-        """Do what a verb asks for, until it answers."""
+    async def run(self, verb: Verb, exchange: Exchange | None = None) -> Answered:
+        """Do what a verb asks for, until it answers. `exchange`: for which request."""
         try:
             effect = next(verb)
             while True:
@@ -145,42 +176,49 @@ class Resources:
                         continue
                     effect = verb.send(revision)
                 else:
-                    effect = verb.send(await self.webhooks.call(effect, deadline=deadline))
+                    effect = verb.send(await self._called(effect, exchange))
         except StopIteration as end:
             answered: Answered = end.value
             return answered
 
+    async def _called(self, calls: Sequence[Call], exchange: Exchange | None) -> list[Answer]:
+        answers = await self.webhooks.call(calls, deadline=None if exchange is None else exchange.deadline)
+        if exchange is not None:
+            pairs = zip(calls, answers, strict=True)
+            exchange.waited += [Waited(call.webhook.name, call.mutating, answer.seconds) for call, answer in pairs]
+        return answers
+
     async def create(self, exchange: Exchange, target: Target) -> Reply:
-        how = _negotiated(exchange, target)
-        is_yaml = reading.is_yaml(exchange, target)
-        options = write_options.read("CreateOptions", exchange.query, user_agent=exchange.user_agent)
+        how, body_type, options = _wanted(exchange, target)
+        is_yaml = reading.is_yaml(exchange, target, body_type)
         context = self.context(exchange, options)
         if reviewing.is_review(target):
             made = reviewing.review(context, target, exchange.body, self.authorizer, self.identities, is_yaml=is_yaml)
             return self._shown(exchange, target, Answered(made, 201), how)
-        verb = verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml)
-        answered = await self.run(verb, exchange.deadline)
+        verb = verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml, value=exchange.value)
+        answered = await self.run(verb, exchange)
         return self._shown(exchange, target, answered, how)
 
     async def update(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
-        options = write_options.read("UpdateOptions", exchange.query, user_agent=exchange.user_agent)
+        options = _options("UpdateOptions", exchange)
         is_yaml = reading.is_yaml(exchange, target)
-        verb = verbs.update(self.context(exchange, options), self.cache.state, target, exchange.body, is_yaml=is_yaml)
-        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
+        context = self.context(exchange, options)
+        verb = verbs.update(context, self.cache.state, target, exchange.body, is_yaml=is_yaml, value=exchange.value)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
 
     async def patch(self, exchange: Exchange, target: Target) -> Reply:
         patch_type = media.patch_type(exchange.content_type, custom=target.resource.custom)
         how = _negotiated(exchange, target)
-        options = write_options.read("PatchOptions", exchange.query, user_agent=exchange.user_agent, patch_type=patch_type)
+        options = _options("PatchOptions", exchange, patch_type)
         verb = verbs.patch(self.context(exchange, options), self.cache.state, target, exchange.body, patch_type)
-        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
 
     async def delete(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
         options, delete_options = reading.delete_options(exchange, target)
         verb = verbs.delete(self.context(exchange, options), self.cache.state, target, delete_options)
-        return self._shown(exchange, target, await self.run(verb, exchange.deadline), how)
+        return self._shown(exchange, target, await self.run(verb, exchange), how)
 
     async def delete_collection(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
@@ -191,7 +229,7 @@ class Resources:
             one = Target(target.resource, metadata_of(value).get("namespace") or "", metadata_of(value)["name"])
             context = self.context(exchange, options)
             try:
-                await self.run(verbs.delete(context, self.cache.state, one, delete_options, of_many=True), exchange.deadline)
+                await self.run(verbs.delete(context, self.cache.state, one, delete_options, of_many=True), exchange)
             except ApiError as e:
                 if e.status.code != 404:
                     raise
@@ -241,7 +279,50 @@ class Resources:
         return Reply(answered.code, body, how.media_type, object=answered.object)
 
 
+def _has_part(resource: Resource, subresource: str) -> bool:
+    return resource.subresource(subresource) is not None or subresource in connections.SUBRESOURCES
+
+
 def _negotiated(exchange: Exchange, target: Target) -> Representation:
+    key = (Representation, exchange.accept, exchange.user_agent)
+    found: Representation | None = exchange.memory.held.get(key)
+    if found is None:
+        found = _negotiate(exchange, target)
+        exchange.memory.add(key, found)
+    return found
+
+
+def _options(kind: str, exchange: Exchange, patch_type: str = "") -> Options:
+    key = (kind, exchange.user_agent, patch_type)
+    found: Options | None = exchange.memory.held.get(key)
+    if found is None:
+        found = write_options.read(kind, exchange.query, user_agent=exchange.user_agent, patch_type=patch_type)
+        exchange.memory.add(key, found)
+    return found
+
+
+class _Wanted(NamedTuple):
+    """What the headers of a create say: how to answer, in which form the body is, and the options."""
+
+    how: Representation
+    body_type: str
+    options: Options
+
+
+def _wanted(exchange: Exchange, target: Target) -> _Wanted:
+    headers = exchange.headers
+    key = (_Wanted, headers.get("Accept", ""), headers.get("Content-Type", ""), headers.get("User-Agent", ""))
+    found: _Wanted | None = exchange.memory.held.get(key)
+    if found is None:
+        how = _negotiate(exchange, target)
+        body_type = media.body_type(exchange.content_type, custom=target.resource.custom)
+        options = write_options.read("CreateOptions", exchange.query, user_agent=exchange.user_agent)
+        found = _Wanted(how, body_type, options)
+        exchange.memory.add(key, found)
+    return found
+
+
+def _negotiate(exchange: Exchange, target: Target) -> Representation:
     if not target.resource.custom:
         media.route(exchange.accept, lists=exchange.method == "GET" and not target.name)
     return media.negotiate(exchange.accept, pretty=_pretty(exchange))
@@ -262,11 +343,6 @@ def _check_verb(exchange: Exchange, target: Target) -> None:
     offered: Sequence[str] = sub.verbs if sub is not None else target.resource.verbs
     if wanted not in offered and not (wanted == "list" and exchange.info.verb == "watch"):
         raise errors.method_not_allowed()
-
-
-def given() -> Given:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Given(now, str(uuid4()), "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(5)))
 
 
 _HANDLERS: Mapping[tuple[str, bool], Any] = {

@@ -25,6 +25,7 @@ IDLE_SECONDS = 90.0  # for the next request to begin, and to be there up to its 
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
+UNASKED: Any = object()
 _METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} ")
 _USUAL = (b"GET ", b"POST ", b"PATCH ", b"PUT ", b"DELETE ", b"HEAD ", b"OPTIONS ", b"CONNECT ", b"TRACE ")
 
@@ -40,11 +41,17 @@ class _AnyMethod(HttpRequestParserPy):
 class Connection(web.RequestHandler):
     """One connection. NB: counts the bytes of a head, because headers are limited one by one otherwise."""
 
-    __slots__ = ("_head",)
+    __slots__ = ("_head", "user")
 
     def __init__(self, manager: web.Server, **options: Any) -> None:
         super().__init__(manager, **options)
         self._head = 0
+        self.user: Any = UNASKED  # whom its certificate names, once somebody has asked
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """NB: aiohttp resumes whenever a body is read, and every time costs a turn of the loop and a read for nothing."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
 
     def data_received(self, data: bytes) -> None:
         heads = self._request_count

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from kadmit.server import certificates
+from kadmit.pki import files
 from kadmit.server.certificates import Credentials
 from kadmit.server.startup import StartupError, because
 
@@ -72,7 +72,7 @@ def write(path: Path, admin: Administrator) -> None:
     """Raises StartupError."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        certificates.write_file(path, text(admin).encode(), private=True)
+        files.write(path, text(admin).encode(), private=True)
     except OSError as error:
         raise StartupError(f"--kubeconfig-out: cannot write {str(path)!r}: {because(error)}") from None
 

@@ -113,18 +113,18 @@ class Inflight:
 
     def __init__(self) -> None:
         self.count = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._idle: asyncio.Event | None = None  # while somebody waits for it
 
     def __enter__(self) -> "Inflight":
         self.count += 1
-        self._idle.clear()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.count -= 1
-        if not self.count:
+        if not self.count and self._idle is not None:
             self._idle.set()
 
     async def idle(self) -> None:
-        await self._idle.wait()
+        while self.count:
+            self._idle = asyncio.Event()
+            await self._idle.wait()

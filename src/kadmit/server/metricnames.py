@@ -7,7 +7,7 @@ COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One metric. `labels` in the order of the alphabet; `merge` says what several workers' values make together."""
+    """One metric. `labels` in the order of the alphabet."""
 
     name: str
     type: str
@@ -15,13 +15,9 @@ class Definition:
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
     stability: str = "ALPHA"
-    merge: str = "sum"
 
 
-_STEP = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
-_WEBHOOK = (*_STEP, 10.0, 25.0)
-_CONDITION = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
-_EXPRESSION = (0.0000005, 0.001, 0.01, 0.1, 1.0)
+_WEBHOOK = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
 _REQUEST = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
@@ -32,11 +28,6 @@ _MUTATING, _VALIDATING = "apiserver_mutating_admission_policy_check", "apiserver
 
 DEFINITIONS: tuple[Definition, ...] = (
     # Admission
-    Definition(
-        "apiserver_admission_step_admission_duration_seconds", HISTOGRAM,
-        "Time of a whole phase of admission: mutating (admit) or validating (validate).",
-        ("operation", "rejected", "type"), _STEP, "STABLE",
-    ),
     Definition(
         "apiserver_admission_webhook_admission_duration_seconds", HISTOGRAM,
         "Time that a webhook took, by its name.", ("name", "operation", "rejected", "type"), _WEBHOOK, "STABLE",
@@ -64,26 +55,13 @@ DEFINITIONS: tuple[Definition, ...] = (
         "Webhooks and policies left out because a match condition was false.", _CONDITION_LABELS,
     ),
     Definition(
-        "apiserver_admission_match_condition_evaluation_seconds", HISTOGRAM,
-        "Time to evaluate the match conditions of a webhook or policy.", _CONDITION_LABELS, _CONDITION,
-    ),
-    Definition(
         f"{_MUTATING}_total", COUNTER,
         "Mutations evaluated, by policy and binding.", ("error_type", "policy", "policy_binding"),
-    ),
-    Definition(
-        f"{_MUTATING}_duration_seconds", HISTOGRAM,
-        "Time to evaluate a mutation, by policy and binding.", ("error_type", "policy", "policy_binding"), _EXPRESSION,
     ),
     Definition(
         f"{_VALIDATING}_total", COUNTER,
         "Validations that failed or could not be evaluated, by policy, binding and what came of it.",
         ("enforcement_action", "error_type", "policy", "policy_binding"), stability="BETA",
-    ),
-    Definition(
-        f"{_VALIDATING}_duration_seconds", HISTOGRAM,
-        "Time to evaluate such a validation, by policy, binding and what came of it.",
-        ("enforcement_action", "error_type", "policy", "policy_binding"), _EXPRESSION, "BETA",
     ),
     # Requests
     Definition(
@@ -115,10 +93,10 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition("process_max_fds", GAUGE, "File descriptors that may be open at most.", stability=""),
     Definition("process_resident_memory_bytes", GAUGE, "Memory that is held.", stability=""),
     Definition("process_virtual_memory_bytes", GAUGE, "Memory that is mapped.", stability=""),
-    Definition("process_start_time_seconds", GAUGE, "When the process started, since 1970.", stability="", merge="min"),
+    Definition("process_start_time_seconds", GAUGE, "When the process started, since 1970.", stability=""),
     # Our own
     Definition("kadmit_metrics_dropped_total", COUNTER, "Observations dropped because their metric has too many series already."),
-    Definition("kadmit_build_info", GAUGE, "Always 1; the version is in the label.", ("version",), merge="max"),
+    Definition("kadmit_build_info", GAUGE, "Always 1; the version is in the label.", ("version",)),
 )  # fmt: skip
 
 BY_NAME = {definition.name: definition for definition in DEFINITIONS}

@@ -1,7 +1,7 @@
 """What the server counts, under Kubernetes' names and labels, so that dashboards and alerts made for it work here.
 
 Counting happens on the event loop while requests wait, so it only touches plain dicts. A scrape takes a snapshot, which is
-quick, and turns it into text wherever it likes. Several workers' snapshots add up to one.
+quick, and turns it into text wherever it likes. Each worker counts for itself.
 """
 
 from bisect import bisect_left
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kadmit import __version__
 from kadmit.admission.outcome import Increment
 from kadmit.server import processinfo
+from kadmit.server.exchange import Waited
 from kadmit.server.metricnames import BY_NAME, COUNTER, DEFINITIONS, GAUGE, HISTOGRAM, Definition
 from kadmit.server.metrictext import Snapshot
 from kadmit.server.requestlabels import RequestLabels
@@ -65,14 +66,24 @@ class Metrics:
 
     def request(self, about: RequestLabels, code: int, seconds: float) -> None:
         """A request that has been answered."""
-        labels = about.in_order
-        self._observe(_REQUEST_DURATION, labels, seconds)
+        self._observe(_REQUEST_DURATION, about, seconds)
         series = self.values["apiserver_request_total"]
-        key = (str(code), *labels)
+        key = (str(code), *about)
         if key in series:
             series[key] += 1
         else:
             self._start(series, key, 1)
+
+    def webhooks(self, increments: Iterable[Increment], waited: Iterable[Waited]) -> None:
+        """How long webhooks took: the n-th call of a name belongs to the n-th time that it is counted."""
+        times: dict[tuple[str, str], list[float]] = {}
+        for name, mutating, seconds in waited:
+            times.setdefault((name, "admit" if mutating else "validating"), []).append(seconds)
+        for increment in increments if times else ():
+            labels = dict(increment.labels) if increment.metric == _WEBHOOK_CALLS else {}
+            if left := times.get((labels.get("name", ""), labels.get("type", ""))):
+                del labels["code"]
+                self.observe("apiserver_admission_webhook_admission_duration_seconds", left.pop(0), **labels)
 
     def inflight(self, by: int, *, mutating: bool) -> None:
         """+1 when a request that is no watch comes in, -1 when it is answered."""
@@ -81,6 +92,10 @@ class Metrics:
     def longrunning(self, about: RequestLabels, by: int) -> None:
         """+1 when a watch begins, -1 when it ends."""
         self.count("apiserver_longrunning_requests", by, **about.without_dry_run)
+
+    def watched(self, about: RequestLabels, events: int) -> None:
+        """Events that were sent to a watch."""
+        self.count("apiserver_watch_events_total", events, group=about.group, resource=about.resource, version=about.version)
 
     def snapshot(self) -> Snapshot:
         """NB: to be taken where counting happens (the event loop), so that nothing grows meanwhile."""
@@ -108,6 +123,7 @@ class Metrics:
             self.values[DROPPED][()] += 1
 
 
+_WEBHOOK_CALLS = "apiserver_admission_webhook_request_total"
 _REQUEST_DURATION = BY_NAME["apiserver_request_duration_seconds"]
 
 

@@ -7,18 +7,14 @@ writes them.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias, TypeVar
-
-import orjson
+from typing import TypeAlias
 
 from kadmit.cel import gotext
-from kadmit.server.metricnames import BY_NAME, DEFINITIONS, Definition
+from kadmit.server.metricnames import DEFINITIONS, Definition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _Labels: TypeAlias = tuple[str, ...]
-_Number = TypeVar("_Number")
-_MERGES = {"min": min, "max": max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +26,6 @@ class Snapshot:
 
     def render(self) -> bytes:
         return "".join(line for definition in DEFINITIONS for line in self._lines(definition)).encode()
-
-    def merged(self, other: "Snapshot") -> "Snapshot":
-        """Both together, as if one process had counted."""
-        return Snapshot(
-            {name: _merged_values(d, self.values.get(name, {}), other.values.get(name, {})) for name, d in BY_NAME.items()},
-            {name: _merged_counts(self.histograms.get(name, {}), other.histograms.get(name, {})) for name in BY_NAME},
-        )
-
-    def to_bytes(self) -> bytes:
-        """For another worker to read."""
-        values = {name: list(series.items()) for name, series in self.values.items() if series}
-        histograms = {name: list(series.items()) for name, series in self.histograms.items() if series}
-        return orjson.dumps([values, histograms])
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Snapshot":
-        values, histograms = orjson.loads(data)
-        return cls(_keyed(values), _keyed(histograms))
 
     def _lines(self, definition: Definition) -> Iterator[str]:
         lines = list(self._samples(definition))
@@ -95,31 +73,3 @@ def _escaped(text: str) -> str:
 def _number(value: float) -> str:
     """NB: whole numbers below a million, which is nearly all, need no more than this."""
     return str(int(value)) if 0 <= value < 1e6 and value == int(value) else gotext.format_double(float(value))
-
-
-def _merged_values(
-    definition: Definition, ours: Mapping[_Labels, float], others: Mapping[_Labels, float]
-) -> dict[_Labels, float]:
-    merged = dict(ours)
-    for labels, value in others.items():
-        if labels not in merged:
-            merged[labels] = value
-        elif definition.merge == "sum":
-            merged[labels] += value
-        else:
-            merged[labels] = _MERGES[definition.merge](merged[labels], value)
-    return merged
-
-
-def _merged_counts(
-    ours: Mapping[_Labels, Sequence[float]], others: Mapping[_Labels, Sequence[float]]
-) -> dict[_Labels, Sequence[float]]:
-    merged = dict(ours)
-    for labels, counts in others.items():
-        known = merged.get(labels)
-        merged[labels] = counts if known is None else [a + b for a, b in zip(known, counts, strict=True)]
-    return merged
-
-
-def _keyed(part: Mapping[str, Sequence[tuple[Sequence[str], _Number]]]) -> dict[str, dict[_Labels, _Number]]:
-    return {name: {tuple(labels): value for labels, value in series} for name, series in part.items()}

@@ -37,9 +37,9 @@ def check_get(resources: "Resources", exchange: Exchange) -> None:
         raise continuation.too_large(wanted, current)
 
 
-def is_yaml(exchange: Exchange, target: Target) -> bool:
+def is_yaml(exchange: Exchange, target: Target, body_type: str = "") -> bool:
     """Whether the body is YAML; one in protobuf is made JSON. Raises ApiError."""
-    found = media.body_type(exchange.content_type, custom=target.resource.custom)
+    found = body_type or media.body_type(exchange.content_type, custom=target.resource.custom)
     if found == media.PROTOBUF:
         exchange.body = protobufbodies.as_json(target, exchange.body)
     return found == media.YAML

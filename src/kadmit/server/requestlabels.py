@@ -4,7 +4,7 @@ Whoever sends requests chooses paths and methods, so nothing that a client makes
 `other`, and only resources that are served, and paths that are known, may be asked about here.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kadmit.access.attributes import Query, RequestInfo
 
@@ -30,23 +30,17 @@ _METHODS = frozenset(
 _CONNECTS = frozenset(("log", "exec", "portforward", "attach", "proxy"))
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLabels:
-    verb: str
-    scope: str = ""
-    group: str = ""
-    version: str = ""
-    resource: str = ""
-    subresource: str = ""
-    dry_run: str = ""
-    component: str = "apiserver"
+class RequestLabels(NamedTuple):
+    """In the order of their names, as series are kept."""
 
-    @property
-    def in_order(self) -> tuple[str, ...]:
-        """The values in the order of their names."""
-        return (
-            self.component, self.dry_run, self.group, self.resource, self.scope, self.subresource, self.verb, self.version,
-        )  # fmt: skip
+    component: str = "apiserver"
+    dry_run: str = ""
+    group: str = ""
+    resource: str = ""
+    scope: str = ""
+    subresource: str = ""
+    verb: str = ""
+    version: str = ""
 
     @property
     def without_dry_run(self) -> dict[str, str]:
@@ -57,16 +51,16 @@ class RequestLabels:
 
 
 def of_resource(info: RequestInfo, method: str, query: Query, content_type: str = "") -> RequestLabels:
-    """NB: only for a resource that is served."""
+    """NB: only for a resource that is served, and a part that it has."""
     scope = scope_of(info)
     return RequestLabels(
-        verb=_verb(info, method, scope, query, content_type),
-        scope=scope,
-        group=info.group,
-        version=info.version,
-        resource=info.resource,
-        subresource=info.subresource,
         dry_run=_dry_run(query),
+        group=info.group,
+        resource=info.resource,
+        scope=scope,
+        subresource=info.subresource,
+        verb=_verb(info, method, scope, query, content_type),
+        version=info.version,
     )
 
 
@@ -106,4 +100,4 @@ def _dry_run(query: Query) -> str:
     asked = query.get("dryRun")
     if not asked:
         return ""
-    return "All" if set(asked) == {"All"} else "invalid"
+    return "All" if all(value == "All" for value in asked) else "invalid"

@@ -1,18 +1,19 @@
 """TLS of the server: it asks clients for a certificate but needs none, and changes its own without a restart.
 
-A listener keeps the context it was made with. That one hands each new connection to the newest context before the handshake
-goes on, so a new certificate, key or client authority counts from the next connection, and open ones are left alone.
+A new certificate, key or client authority counts from the next connection, and open ones are left alone (`Succession`).
 
 NB: a client that shows a certificate of an authority we do not know fails in the handshake; Go's server would answer 401.
 """
 
 import asyncio
-import os
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kadmit.pki import contexts
+from kadmit.pki.contexts import Succession
+from kadmit.pki.files import Stamp, stamp
 from kadmit.server.startup import StartupError, because, file_of
 
 VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
@@ -35,16 +36,11 @@ class Material:
 
 def context(material: Material) -> ssl.SSLContext:
     """Raises StartupError."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = VERSIONS[material.oldest]
-    made.set_alpn_protocols(["http/1.1"])
-    # A resumed session would bring back a client certificate that was checked against an authority we no longer trust.
-    made.options |= ssl.OP_NO_TICKET
-    made.num_tickets = 0
+    made = contexts.serving(VERSIONS[material.oldest])
+    contexts.ask_for_certificates(made)
     _load_certificate(made, material)
     for path in material.client_authorities:
         _load_authority(made, path)
-    made.verify_mode = ssl.CERT_OPTIONAL
     return made
 
 
@@ -65,24 +61,20 @@ def _refuse_password() -> str:
 
 
 def _bad_pair(material: Material, error: ssl.SSLError) -> str:
-    if error.reason == "KEY_VALUES_MISMATCH":
+    if contexts.is_of_another_key(error):
         return f"--tls-private-key-file: {str(material.key)!r} is not the key of {str(material.certificate)!r}"
     both = f"{str(material.certificate)!r} and {str(material.key)!r}"
-    return f"--tls-cert-file, --tls-private-key-file: {both} hold no usable certificate and key: {_reason(error)}"
+    return f"--tls-cert-file, --tls-private-key-file: {both} hold no usable certificate and key: {contexts.reason(error)}"
 
 
 def _load_authority(made: ssl.SSLContext, path: Path) -> None:
     data = file_of("client-ca-file", path)
     try:
-        made.load_verify_locations(cadata=data.decode("ascii", "replace"))
+        contexts.trust(made, data)
     except ssl.SSLError as error:
-        raise StartupError(f"--client-ca-file: {str(path)!r} holds no usable certificate: {_reason(error)}") from None
+        raise StartupError(f"--client-ca-file: {str(path)!r} holds no usable certificate: {contexts.reason(error)}") from None
     except ValueError:
         raise StartupError(f"--client-ca-file: {str(path)!r} holds no usable certificate: it is empty") from None
-
-
-def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or "not in PEM format").replace("_", " ").lower()
 
 
 # ---------------------------------------------------------------- changes
@@ -95,18 +87,18 @@ class LiveTls:
         """Raises StartupError."""
         self._material = material
         self._told = told
-        self._seen = _signature(material.files)
-        self._current = self.context = context(material)
-        self.context.sni_callback = self._hand_over
+        self._seen = _stamps(material)
+        self._succession = Succession(context(material))
+        self.context = self._succession.context
 
     def refresh(self) -> bool:
         """Looks at the files; True if they changed and are in use from now on. What cannot be used leaves all as it was."""
-        found = _signature(self._material.files)
+        found = _stamps(self._material)
         if found == self._seen:
             return False
         self._seen = found
         try:
-            self._current = context(self._material)
+            self._succession.replace(context(self._material))
         except StartupError as error:
             self._told(f"certificates changed but cannot be used, the old ones stay: {error}")
             return False
@@ -119,18 +111,6 @@ class LiveTls:
             await asyncio.sleep(period)
             self.refresh()
 
-    def _hand_over(self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext) -> None:
-        if self._current is not self.context:
-            connection.context = self._current
 
-
-def _signature(paths: Sequence[Path]) -> tuple[tuple[int, int, int] | None, ...]:
-    return tuple(_stamp(path) for path in paths)
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - links are followed: mounted secrets change by their links
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+def _stamps(material: Material) -> tuple[Stamp | None, ...]:
+    return tuple(map(stamp, material.files))

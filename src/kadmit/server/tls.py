@@ -4,17 +4,12 @@ Python's ssl decides; nothing here makes it trust more. It is set up so that it 
 an anchor, names stand in the alternative names only, nothing older than TLS 1.2.
 """
 
-import binascii
-import contextlib
-import os
 import re
 import ssl
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
-_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n((?:[^-\n]*\n)*)-----END \1-----")
+from kadmit.pki import contexts, pem
+from kadmit.pki.pem import CERTIFICATE, Pair
+
 _ALERT = re.compile(r"(?:ALERT_|TLSV1_(?=UNRECOGNIZED|UNSUPPORTED|BAD_))([A-Z_]+)")
 _ALERT_WORDS = {
     "BAD_RECORD_MAC": "bad record MAC",
@@ -32,14 +27,6 @@ _ALERT_WORDS = {
 
 class TlsError(ValueError):
     """Certificates that cannot be used; the message is Go's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A client's certificate and key, as PEM."""
-
-    certificate: bytes
-    key: bytes = field(repr=False)
 
 
 def client_context(roots: bytes, pair: Pair | None = None) -> ssl.SSLContext:
@@ -77,19 +64,11 @@ def _bare_context() -> ssl.SSLContext:
 
 def root_certificates(bundle: bytes) -> list[bytes]:
     """The certificates of a PEM bundle, as DER. Those that are none are passed over, if only one is good. Raises TlsError."""
-    blocks = _blocks(bundle)
-    usable = [der for kind, der in blocks if kind == "CERTIFICATE" and _is_certificate(der)]
+    blocks = pem.blocks(bundle)
+    usable = [der for kind, der in blocks if kind == CERTIFICATE and _is_certificate(der)]
     if usable:
         return usable
     raise TlsError(f"unable to load root certificates: {_why_none(bundle, blocks)}")
-
-
-def _blocks(text: bytes) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for match in _BLOCK.finditer(text.replace(b"\r\n", b"\n") + b"\n"):
-        with contextlib.suppress(binascii.Error):
-            found.append((match[1].decode(), binascii.a2b_base64(b"".join(match[2].split()), strict_mode=True)))
-    return found
 
 
 def _is_certificate(der: bytes) -> bool:
@@ -101,7 +80,7 @@ def _is_certificate(der: bytes) -> bool:
 
 
 def _why_none(bundle: bytes, blocks: list[tuple[str, bytes]]) -> str:
-    if any(kind == "CERTIFICATE" for kind, _ in blocks):
+    if any(kind == CERTIFICATE for kind, _ in blocks):
         return "failed to parse certificate: x509: malformed certificate"
     rest = bundle.rpartition(b"-----END ")[2].partition(b"-----")[2].lstrip(b"\r\n")
     return "unable to parse bytes as PEM block" if not blocks or rest else "no valid certificate authority data seen"
@@ -117,56 +96,34 @@ def check_pair(pair: Pair) -> None:
 
 
 def _check_kinds(pair: Pair) -> None:
-    kinds = [kind for kind, _ in _blocks(pair.certificate)]
+    kinds = [kind for kind, _ in pem.blocks(pair.certificate)]
     if not kinds:
         raise TlsError("tls: failed to find any PEM data in certificate input")
-    if "CERTIFICATE" not in kinds:
+    if CERTIFICATE not in kinds:
         if kinds[0].endswith("PRIVATE KEY"):
             found = "but did find a private key; PEM inputs may have been switched"
             raise TlsError(f"tls: failed to find certificate PEM data in certificate input, {found}")
         skipped = " ".join(kinds)
         raise TlsError(f'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks [{skipped}]')
-    keys = [kind for kind, _ in _blocks(pair.key)]
+    keys = [kind for kind, _ in pem.blocks(pair.key)]
     if not keys:
         raise TlsError("tls: failed to find any PEM data in key input")
-    if keys == ["CERTIFICATE"]:
+    if keys == [CERTIFICATE]:
         raise TlsError("tls: found a certificate rather than a key in the PEM for the private key")
 
 
 def _load_pair(context: ssl.SSLContext, pair: Pair) -> None:
     try:
-        with _as_file(pair) as path:
-            # NB: an encrypted key would otherwise ask for its password at the terminal.
-            context.load_cert_chain(path, password=b"")
+        contexts.load(context, pair)
     except ssl.SSLError as e:
-        if e.reason == "KEY_VALUES_MISMATCH":
+        if contexts.is_of_another_key(e):
             raise TlsError("tls: private key does not match public key") from None
         malformed = "x509: malformed certificate" if not _certificates_parse(pair) else "tls: failed to parse private key"
         raise TlsError(malformed) from None
 
 
 def _certificates_parse(pair: Pair) -> bool:
-    return all(_is_certificate(der) for kind, der in _blocks(pair.certificate) if kind == "CERTIFICATE")
-
-
-@contextlib.contextmanager
-def _as_file(pair: Pair) -> Iterator[str]:
-    """OpenSSL reads keys from files only: memory that looks like one where there is such a thing, else a file for a moment."""
-    content = pair.certificate + b"\n" + pair.key
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("client-certificate")
-        with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor has no path
-            file.write(content)
-            file.flush()
-            yield f"/proc/self/fd/{descriptor}"
-        return
-    descriptor, path = tempfile.mkstemp()
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123
-            file.write(content)
-        yield path
-    finally:
-        Path(path).unlink()
+    return all(_is_certificate(der) for kind, der in pem.blocks(pair.certificate) if kind == CERTIFICATE)
 
 
 # ------------------------------------------------------------ handshakes

@@ -4,6 +4,7 @@ An object that a selector no longer selects is DELETED for its watchers, one tha
 """
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 INITIAL_END = "k8s.io/initial-events-end"
 BOOKMARK_SECONDS = 60.0
-DEFAULT_SECONDS = 1800
+LEAST_SECONDS = 1800
 
 
 def content_type(how: Representation) -> str:
@@ -100,7 +101,8 @@ async def stream(
     elif after == 0:
         after = revision
     source = cache.watch(place_of(target.resource), after)
-    seconds = options.timeout_seconds or DEFAULT_SECONDS
+    # NB: up to twice as long, lest all who came together come together again
+    seconds = options.timeout_seconds or resources.watch_seconds * (1 + random.random())  # noqa: S311
     try:
         batches = _until(source, seconds, exchange)
         first = await anext(batches, None)
@@ -121,7 +123,7 @@ async def stream(
 
 
 async def _until(
-    source: AsyncGenerator[list[Event], None], seconds: int, exchange: Exchange
+    source: AsyncGenerator[list[Event], None], seconds: float, exchange: Exchange
 ) -> AsyncGenerator[list[Event], None]:
     """Batches until the time is up."""
     end = time.monotonic() + seconds

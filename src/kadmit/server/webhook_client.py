@@ -65,14 +65,20 @@ class WebhookClient:
     async def call(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Answer]:
         """Their answers, in order; several are called at once. `deadline` is when the request itself ends, in loop time."""
         if len(calls) == 1:
-            return [await self._answer(calls[0], deadline)]
+            return [await self._timed(calls[0], deadline)]
         arrivals = itertools.count()
         return list(await asyncio.gather(*(self._ranked(call, deadline, arrivals) for call in calls)))
 
     async def _ranked(self, call: Call, deadline: float | None, arrivals: Iterator[int]) -> Answer:
         """An answer that knows how many came before it."""
-        answer = await self._answer(call, deadline)
+        answer = await self._timed(call, deadline)
         return replace(answer, arrival=next(arrivals))
+
+    async def _timed(self, call: Call, deadline: float | None) -> Answer:
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        answer = await self._answer(call, deadline)
+        return replace(answer, seconds=clock() - begun)
 
     async def _answer(self, call: Call, deadline: float | None) -> Answer:
         try:

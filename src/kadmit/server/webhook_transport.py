@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from kadmit.server import certificate_faults, tls
+from kadmit.pki import faults
+from kadmit.pki.pem import Pair
+from kadmit.server import tls
 from kadmit.server.dialing import Connector, Dialler, note_reuse, noted_socket
 from kadmit.server.service_resolver import Address, ServiceResolver
 from kadmit.server.webhook_target import Service
@@ -26,7 +28,7 @@ class Trust:
     """What two webhooks must have in common to share connections."""
 
     bundle: str  # caBundle as registered: PEM in base64; none are the system's roots
-    pair: tls.Pair | None = None
+    pair: Pair | None = None
     service: Service | None = None
 
     @property
@@ -52,9 +54,9 @@ class Transport:
         name = self.server_name or host
         certificate = await _shown_certificate(address, name)
         if certificate is None:
-            return certificate_faults.UNKNOWN_AUTHORITY
+            return faults.UNKNOWN_AUTHORITY
         roots = tls.root_certificates(self.trust.roots) if self.trust.roots else []
-        return certificate_faults.explain(certificate, name, roots, datetime.datetime.now().astimezone())
+        return faults.explain(certificate, name, roots, datetime.datetime.now().astimezone())
 
 
 async def _shown_certificate(address: Address, name: str) -> bytes | None:

@@ -7,6 +7,8 @@ integers are never written here; read ones are folded back from two's complement
 
 from collections.abc import Iterator
 
+from kadmit.kinds.wireformat import varint
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 _SIGN = 1 << 63
@@ -19,7 +21,7 @@ class Malformed(ValueError):
 
 def integer(number: int, value: int) -> bytes:
     """A field that holds an integer, a boolean or an enumeration; nothing for its default, as in proto3."""
-    return _varint(number << 3 | _VARINT) + _varint(value) if value else b""
+    return varint(number << 3 | _VARINT) + varint(value) if value else b""
 
 
 def data(number: int, value: bytes) -> bytes:
@@ -29,7 +31,7 @@ def data(number: int, value: bytes) -> bytes:
 
 def message(number: int, value: bytes) -> bytes:
     """A field that holds a message: an empty one still counts as present."""
-    return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def fields(buffer: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -62,17 +64,6 @@ def _skip_fixed(wire_type: int, position: int, end: int) -> int:
 
 def signed(value: int) -> int:
     return value - _RANGE if value >= _SIGN else value
-
-
-def _varint(value: int) -> bytes:
-    if value < 0x80:
-        return value.to_bytes(1, "little")
-    made = bytearray()
-    while value >= 0x80:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
 
 
 def _read_varint(buffer: bytes, position: int) -> tuple[int, int]:

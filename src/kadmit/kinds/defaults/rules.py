@@ -48,12 +48,12 @@ def struct(
         if names and not made.keys() >= names:
             made = fill(made)
         known = before if before.__class__ is dict else _UNKNOWN
-        # NB: this is where the time goes. Most objects of a kind with many parts have few of them.
+        # NB: this is where the time goes. Most objects of a kind with many parts have few of them, and are new.
         for name, rule in pairs if few or len(made) > _FEW else [(name, find(name)) for name in made]:
             part = made.get(name)
             if part is None or rule is None:
                 continue
-            earlier = known.get(name)
+            earlier = known.get(name) if known else None
             if part is earlier:
                 continue
             new = rule(part, earlier)

@@ -125,10 +125,16 @@ def _rules_of(gvk: GroupVersionKind) -> _Kind | None:
     return _definition() if kind == _DEFINITION else _KINDS.get(kind)
 
 
+# Kinds that ask of metadata all that any kind does, and more of names: if they find nothing, there is nothing.
+_STRICTER = frozenset({("", "Pod")})
+
+
 def validate_create(gvk: GroupVersionKind, value: Object, context: Context = DEFAULT) -> list[FieldError]:
     """What is wrong with a new object."""
     kind = _rules_of(gvk)
     found = list(kind.create(value, context)) if kind is not None else []
+    if not found and (gvk.group, gvk.kind) in _STRICTER:
+        return found
     return found or metadata.validate(of(value), namespaced=_is_namespaced(gvk))
 
 
