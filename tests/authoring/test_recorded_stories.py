@@ -15,7 +15,7 @@ from tests.conformance import cases, inprocess, replay
 from kadmit.admission import events
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import ApiError, Status
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.coverage.coverage import Coverage
 from kadmit.authoring.manifests import File, Manifest
 from kadmit.authoring.story import page, story, tree

@@ -194,9 +194,12 @@ def test_a_request_is_what_its_case_says(case: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("case", "why"),
     [
-        ("operation: UPDATE", "suites/settings.yaml:2: there is no configmap settings to UPDATE: give it as oldObject or as a fixture"),
+        ("operation: UPDATE", "suites/settings.yaml:2:1: there is no configmap settings to UPDATE: give it as oldObject or as a fixture"),
         (f"object: {POD}, oldObject: {POD}, subresource: sclae", 'pods have no subresource "sclae": there is '),
         ("object: {apiVersion: example.com/v1, kind: Thing, metadata: {name: t}}", 'no matches for kind "Thing" in version "example.com/v1"'),
+        ("object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: [b]}}", "metadata.namespace of type string"),
+        (f"oldObject: {POD.replace('namespace: shop', 'namespace: {a: b}')}, operation: DELETE", "metadata.namespace of type string"),
+        ("object: {apiVersion: v1, kind: ConfigMap, metadata: {name: [a]}}, operation: DELETE", "metadata.name of type string"),
         ("fixtures: [{apiVersion: v1, kind: Secret, metadata: {}}]", '"Secret": must have a name'),
         (f"oldObject: {POD}, operation: CONNECT", "nobody connects to pods: subresources to CONNECT to are pods/exec"),
     ],
@@ -205,6 +208,20 @@ def test_a_case_that_cannot_be_run_is_an_error(case: str, why: str) -> None:
     found = suites.judged(suites.read(f"{HEAD}- {{name: a, {case}, expect: admitted}}"))["a"]
     assert found.verdict == ERROR
     assert why in found.detail
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"),
+    [
+        ("x", "illegal base64 data at input byte 0"),
+        ("{a: b}", "json: cannot unmarshal object into Go struct field AdmissionResponse.response.patch of type []uint8"),
+        ("5", "json: cannot unmarshal number into Go struct field AdmissionResponse.response.patch of type []uint8"),
+    ],
+)
+def test_a_response_that_is_none_fails_as_it_would_at_a_server(patch: str, why: str) -> None:
+    script = f"webhooks: {{change.example.com: {{response: {{allowed: true, patchType: JSONPatch, patch: {patch}}}}}}}"
+    told = f'failed calling webhook "change.example.com": failed to call webhook: {why}'
+    assert one(f"{script}, expect: {{denied: {{by: change.example.com, message: {{contains: '{told}'}}}}}}") == []
 
 
 def test_a_policy_that_cannot_be_registered_is_an_error_of_every_case_and_says_where() -> None:

@@ -9,8 +9,9 @@ import yaml
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
 from kadmit.authoring import manifests
-from kadmit.authoring.admitting import Admission, Admitting, Asked, allowing
-from kadmit.authoring.cluster import Ask
+from kadmit.authoring.admission import Admission
+from kadmit.authoring.admitting import Admitting, Asked
+from kadmit.authoring.cluster import Ask, allowing
 from kadmit.authoring.manifests import File, Manifest
 from kadmit.authoring.story import story
 from kadmit.authoring.story.shape import Entry, Run, Story

@@ -90,8 +90,8 @@ class Folder:
         return str(self.path / name)
 
     def admit(self, policies: str, resources: str, *arguments: str) -> Result:
-        files = [self.write("policies.yaml", policies), self.write("resources.yaml", resources)]
-        return CliRunner().invoke(main, ["admit", "-f", *files, *arguments])
+        around = ["-f", self.write("policies.yaml", policies)] if policies else []
+        return CliRunner().invoke(main, ["admit", *around, self.write("resources.yaml", resources), *arguments])
 
     def results(self, policies: str, resources: str, *arguments: str) -> list[dict[str, Any]]:
         answer = json.loads(self.admit(policies, resources, *arguments, "-o", "json").stdout)
@@ -279,7 +279,7 @@ def test_an_update_without_an_old_object_is_bad_input(folder: Folder) -> None:
     assert run.exit_code == 2
     assert (
         run.stderr
-        == f"kadmit admit: {folder.path}/resources.yaml:2: there is no old object to UPDATE: give it with --old-object\n"
+        == f"kadmit admit: {folder.path}/resources.yaml:2:1: there is no old object to UPDATE: give it with --old-object\n"
     )
 
 
@@ -433,12 +433,13 @@ def test_a_webhook_that_is_called_changes_the_object_in_a_dry_run(folder: Folder
 @pytest.mark.parametrize(
     ("policies", "resources", "told"),
     [
-        ("", "a: [", "resources.yaml: yaml: line 1: did not find expected node content"),
-        ("", "- a", "resources.yaml:1: must be an object, is a list"),
-        ("", "kind: Pod", 'resources.yaml:1: no matches for kind "Pod" in version ""'),
-        ("", "\n\napiVersion: v1\nkind: Pot", 'resources.yaml:3: no matches for kind "Pot" in version "v1"'),
-        ("", CONFIG_MAP.replace("low", "[1]"), "resources.yaml:2: json: cannot unmarshal array into Go struct field"),
-        (validating("objct"), CONFIG_MAP, "policies.yaml:9: ValidatingAdmissionPolicy.admissionregistration.k8s.io"),
+        ("", "a: [", "resources.yaml:1:5: yaml: line 1: did not find expected node content"),
+        ("", "- a", "resources.yaml:1:1: must be an object, is a list"),
+        ("", "kind: Pod", 'resources.yaml:1:1: no matches for kind "Pod" in version ""'),
+        ("", "apiVersion: v1", 'resources.yaml:1:1: no matches for kind "" in version "v1"'),
+        ("", "\n\napiVersion: v1\nkind: Pot", 'resources.yaml:3:1: no matches for kind "Pot" in version "v1"'),
+        ("", CONFIG_MAP.replace("low", "[1]"), "resources.yaml:5:1: json: cannot unmarshal array into Go struct field"),
+        (validating("objct"), CONFIG_MAP, "policies.yaml:9:31: ValidatingAdmissionPolicy.admissionregistration.k8s.io"),
     ],
 )
 def test_bad_input_is_told_with_its_file(folder: Folder, policies: str, resources: str, told: str) -> None:

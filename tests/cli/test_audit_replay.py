@@ -112,6 +112,13 @@ def test_an_empty_log_is_a_log_without_requests(denying: Path, tmp_path: Path) -
     assert run(tmp_path / "log", "-f", denying).output.startswith("0 requests replayed: ")
 
 
+def test_an_empty_log_may_come_after_another(log: Path, denying: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.log"
+    empty.touch()
+    for logs in ((log, empty), (empty, log)):
+        assert json.loads(run(*logs, "-f", denying, "-o", "json").output)["events"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -132,7 +139,7 @@ def test_a_policy_that_is_wrong_is_told_with_its_place(log: Path, tmp_path: Path
     path.write_text(policy("objekt"))
     found = run(log, "-f", path)
     assert found.exit_code == 2
-    assert found.output.startswith(f"kadmit audit-replay: {path}:8: ValidatingAdmissionPolicy")
+    assert found.output.startswith(f"kadmit audit-replay: {path}:8:31: ValidatingAdmissionPolicy")
 
 
 def test_the_log_of_a_real_server_is_replayed(

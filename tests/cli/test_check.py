@@ -216,8 +216,8 @@ def test_other_kinds_are_counted_and_not_looked_at() -> None:
         ([], "", "give at least one file"),
         (["-", "-"], "", "standard input can be read once"),
         (["nowhere.yaml"], "", "nowhere.yaml: No such file or directory"),
-        (["-"], "a: b: c", "standard input: yaml: mapping values are not allowed in this context"),
-        (["-"], "[]", "standard input:1: must be an object, is a list"),
+        (["-"], "a: b: c", "standard input:1:5: yaml: mapping values are not allowed in this context"),
+        (["-"], "[]", "standard input:1:1: must be an object, is a list"),
     ],
 )
 def test_unreadable_input_is_told(arguments: list[str], stdin: str, told: str) -> None:

@@ -322,15 +322,15 @@ def test_a_deep_object_is_printed(tmp_path: Path) -> None:
 
 
 BAD_FILES: list[tuple[str, str | bytes, str]] = [
-    ("empty", "", "holds no object"),
-    ("only comments", "# nothing\n---\n", "holds no object"),
-    ("several documents", "a: 1\n---\nb: 2\n", "holds 2 objects: give a file with one"),
-    ("a list", "- 1\n", "must hold an object, holds a list"),
-    ("a text", "hello", "must hold an object, holds a text"),
-    ("broken YAML", "a: [1\n", "yaml: line 1: did not find expected ',' or ']'"),
-    ("broken JSON", '{"a": ]}', "yaml: "),
-    ("not UTF-8", b"\xff\xfe\x00", "yaml: "),
-    ("too deep", '{"a":' * 2000 + "1" + "}" * 2000, "yaml: exceeded max depth of 254"),
+    ("empty", "", " holds no object"),
+    ("only comments", "# nothing\n---\n", " holds no object"),
+    ("several documents", "a: 1\n---\nb: 2\n", " holds 2 objects: give a file with one"),
+    ("a list", "- 1\n", " must hold an object, holds a list"),
+    ("a text", "hello", " must hold an object, holds a text"),
+    ("broken YAML", "a: [1\n", "2:1: yaml: line 1: did not find expected ',' or ']'"),
+    ("broken JSON", '{"a": ]}', "1:7: yaml: "),
+    ("not UTF-8", b"a: \xff", "1:4: yaml: "),
+    ("too deep", '{"a":' * 2000 + "1" + "}" * 2000, " yaml: exceeded max depth of 254"),
 ]
 
 
@@ -340,7 +340,7 @@ def test_a_bad_file_is_named_and_exits_with_2(tmp_path: Path, text: str | bytes,
     run = kadmit("object", "-f", path)
     assert run.exit_code == 2
     assert run.stdout == ""
-    assert run.stderr.startswith(f"kadmit eval: {path}: {error}")
+    assert run.stderr.startswith(f"kadmit eval: {path}:{error}")
     assert len(run.stderr.splitlines()) == 1
 
 

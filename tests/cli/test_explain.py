@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kadmit.authoring.story import screen, tree
+from kadmit.authoring.visible import visible
 from kadmit.cli import main
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -75,7 +76,7 @@ def test_admitted_denied_and_bad_input_have_their_codes() -> None:
 
 def test_a_subresource_that_is_not_there_is_bad_input() -> None:
     run = explain("--subresource", "nothing", POD)
-    assert (run.exit_code, run.stderr) == (2, f"kadmit explain: {POD}:1: pods have no subresource nothing\n")
+    assert (run.exit_code, run.stderr) == (2, f"kadmit explain: {POD}:1:1: pods have no subresource nothing\n")
 
 
 def test_a_part_that_is_not_updated_is_bad_input() -> None:
@@ -204,7 +205,7 @@ def test_what_is_in_an_object_stays_text_in_a_page(policy: str, text: str) -> No
     harmless = page(explain("-f", policy, "-", "-o", "html", stdin=config_map("x")).stdout)
     made = page(explain("-f", policy, "-", "-o", "html", stdin=config_map(text)).stdout)
     assert (made.tags, made.attributes) == (harmless.tags, harmless.attributes)
-    assert tree.visible(text)[:20] in made.text.replace('\\"', '"')
+    assert visible(text)[:20] in made.text.replace('\\"', '"')
 
 
 def test_several_requests_are_one_page(policy: str) -> None:

@@ -44,3 +44,13 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     result = run("init", "file/inside")
     assert result.exit_code == 2
     assert result.stderr.startswith("kadmit init: file")
+
+
+def test_a_name_that_is_too_long_is_told() -> None:
+    result = run("init", "a" * 5000)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(": File name too long\n")
+
+
+def test_the_folder_that_one_is_in_needs_no_name() -> None:
+    assert run("init", "./").stdout.splitlines()[-1] == "now run: kadmit test"

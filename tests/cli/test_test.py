@@ -262,10 +262,17 @@ def test_json_fits_its_schema(folder: Path, arguments: list[str]) -> None:
 def test_coverage_can_fail_a_run(folder: Path) -> None:
     write(folder / "suites/kadmit-test.yaml", SUITE)
     assert run("--coverage").exit_code == 0
-    assert json.loads(run("--coverage", "-o", "json").stdout)["coverage"]["percent"] <= 100
-    result = run("--coverage-min", "100.1")
+    assert json.loads(run("--coverage", "-o", "json").stdout)["coverage"]["percent"] < 100
+    result = run("--coverage-min", "100")
     assert result.exit_code == 1
-    assert last(result).endswith("; coverage is below 100.1%")
+    assert last(result).endswith("; coverage is below 100%")
+
+
+@pytest.mark.parametrize("percent", ["100.1", "-1", "nan", "inf"])
+def test_coverage_beyond_all_or_nothing_is_bad_input(folder: Path, percent: str) -> None:
+    write(folder / "suites/kadmit-test.yaml", SUITE)
+    result = run("--coverage-min", percent)
+    assert (result.exit_code, result.stderr) == (2, f"kadmit test: --coverage-min: must be 0 to 100, is {percent}\n")
 
 
 def test_coverage_is_the_same_however_many_processes_there_are(folder: Path) -> None:
@@ -297,7 +304,51 @@ def test_suites_of_gatekeeper_are_recognised_by_what_they_hold(folder: Path) -> 
     assert run("--list").stdout == "suites/suite.yaml::t: c\n"
 
 
+# ---------------------------------------------------------------- golden files
+
+
+def test_a_golden_file_that_cannot_be_written_is_an_error_of_its_case(folder: Path) -> None:
+    write(folder / "suites/kadmit-test.yaml", SUITE + "- {name: told, expect: {golden: 'x/told.yaml'}}\n")
+    write(folder / "suites/x", "")
+    (folder / "suites/x").unlink()
+    (folder / "suites/x").symlink_to("/proc/none")
+    result = run("--update")
+    assert result.exit_code == 1
+    assert "golden: suites/x/told.yaml: " in result.stdout
+    assert last(result) == "3 cases: 2 passed, 1 error"
+
+
+def test_every_golden_file_that_is_written_is_counted(folder: Path) -> None:
+    write(folder / "suites/kadmit-test.yaml", SUITE + "- {name: told, expect: {denied: true, golden: told.yaml}}\n")
+    result = run("--update")
+    assert (folder / "suites/told.yaml").exists()
+    assert last(result) == "3 cases: 2 passed, 1 failed, 1 golden file written"
+
+
+@pytest.mark.parametrize("path", ["validating.yaml", "settings.yaml", "kadmit-test.yaml", "sub/../settings.yaml"])
+def test_a_golden_file_is_never_written_over_what_the_suite_reads(folder: Path, path: str) -> None:
+    write(folder / "suites/kadmit-test.yaml", SUITE + f"- {{name: told, expect: {{golden: {path}}}}}\n")
+    before = {file: file.read_bytes() for file in (folder / "suites").iterdir()}
+    result = run("--update")
+    assert result.exit_code == 2
+    assert "is a file that the suite reads (--update would write over it)" in result.stderr
+    assert {file: file.read_bytes() for file in (folder / "suites").iterdir()} == before
+
+
 # ---------------------------------------------------------------- watching
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--list"], "--watch: runs cases, and --list runs none"),
+        (["-k", "("], "-k: column 2: expected a word, found the end"),
+    ],
+)
+def test_what_cannot_be_watched_is_told_at_once(folder: Path, arguments: list[str], told: str) -> None:
+    write(folder / "suites/kadmit-test.yaml", SUITE)
+    result = run("--watch", *arguments)
+    assert (result.exit_code, result.output) == (2, f"kadmit test: {told}\n")
 
 
 class Watching:

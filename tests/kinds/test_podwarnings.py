@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.kinds.test_soundness import SELDOM, SPEC, changed, defaulted, variants
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.library import names
 from kadmit.kinds import podwarnings
+from kadmit.kinds.decoding import DecodeError
 
 POD = GroupVersionKind("", "v1", "Pod")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -223,3 +225,34 @@ def test_a_stateful_set_is_warned_of_its_claims_and_history() -> None:
     assert podwarnings.warnings(kind, value) == [f"spec.volumeClaimTemplates[0].{part}", history]
     # NB: on an update the place has a word more, in capitals.
     assert podwarnings.warnings(kind, value, value) == [f"spec.volumeClaimTemplates[0].Spec.{part}", history]
+
+
+# ---------------------------------------------------------------- the quick look
+
+_SELDOM_QUIET = ("affinity", "imagePullSecrets", "nodeSelector", "runtimeClassName", "shareProcessNamespace", "subdomain")
+QUIET = {key: part for key, part in SPEC.items() if key not in (*_SELDOM_QUIET, "topologySpreadConstraints", "volumes")}
+QUIET["volumes"] = [{"name": "data", "emptyDir": {}}, {"name": "config", "configMap": {"name": "web"}}]
+
+
+def test_an_ordinary_pod_is_not_looked_at_twice() -> None:
+    assert podwarnings.is_quiet({"metadata": {"name": "p"}, "spec": defaulted(QUIET)})
+
+
+def test_the_quick_look_overlooks_nothing() -> None:
+    specs = [changed(base, path, odd) for base in (SPEC, QUIET) for path, odd in variants(base) if path]
+    specs += [{**QUIET, member: value} for member, value in SELDOM.items()]
+    quiet = 0
+    for spec in specs:
+        try:
+            made = {"metadata": {"name": "p"}, "spec": defaulted(spec)}
+        except DecodeError:
+            continue
+        if podwarnings.is_quiet(made):
+            quiet += 1
+            assert podwarnings.of_pod(made) == []
+    assert quiet > 100
+
+
+@pytest.mark.parametrize("name", ["a.b", "A", "", "x" * 64])
+def test_a_name_that_is_no_label_is_never_quiet(name: str) -> None:
+    assert not podwarnings.is_quiet(pod(name=name))

@@ -187,6 +187,11 @@ BAD: dict[str, tuple[str, list[str], str]] = {
     "no such app": ("", ["{file}:other"], "{stem}:other is no kadmit.App"),
     "no handlers": ("import kadmit\napp = kadmit.App()\n", ["{file}"], "{stem}:app has no handlers"),
     "a broken module": ("import nosuchmodule\n", ["{file}"], "module '{stem}' cannot be loaded: No module named 'nosuchmodule'"),
+    "no name": ("", [":app"], "'' is no name of a module: give module:app or file.py:app"),
+    "a folder": ("", ["."], "'.' is no name of a module: give module:app or file.py:app"),
+    "a script that ends": ("import sys\nsys.exit()\n", ["{file}"], "module '{stem}' cannot be loaded: SystemExit: "),
+    "time that runs back": (HOOKS, ["{file}", "--drain-delay", "-1"], "--drain-delay: must be a number of seconds, is -1"),
+    "no time": (HOOKS, ["{file}", "--drain-delay", "nan"], "--drain-delay: must be a number of seconds, is nan"),
     "no kubeconfig": (HOOKS, ["{file}", "--kubeconfig", "/nowhere"], "cannot read '/nowhere': No such file or directory"),
     "half a certificate": (
         HOOKS,
@@ -214,6 +219,12 @@ def test_bad_input_ends_with_two(source: str, arguments: list[str], text: str, t
     names = {"file": str(file), "stem": file.stem, "cwd": str(Path.cwd())}
     code, _, err = command(*(argument.format(**names) for argument in arguments))
     assert (code, err.splitlines()[-1]) == (2, f"error: {text.format(**names)}")
+
+
+@pytest.mark.parametrize("arguments", [["--port", "65536"], ["--port", "-1"], ["--max-reviews", "0"], ["--max-body-bytes", "0"]])
+def test_numbers_that_nobody_could_serve_with_end_with_two(arguments: list[str], hooks: Path) -> None:
+    code, _, err = command(str(hooks), "--no-register", *arguments)
+    assert (code, f"Invalid value for '{arguments[0]}'" in err) == (2, True)
 
 
 ADDRESSES = {

@@ -48,3 +48,29 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: limiting}
 spec: {policyName: limiting, validationActions: [Deny, Audit]}
 """
+
+EDITORS_ONLY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: editors-only}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}
+  validations:
+  - expression: authorizer.group('').resource('pods').namespace('default').check('create').allowed()
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: editors-only}
+spec: {policyName: editors-only, validationActions: [Deny]}
+"""
+
+EDITOR = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: editor, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}
+"""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.testing.policies import LABELLING, LIMITING, configmap
+from tests.testing.policies import EDITOR, EDITORS_ONLY, LABELLING, LIMITING, configmap
 
 from kadmit.authoring.manifests import Unreadable
 from kadmit.authoring.workspace import Unusable
@@ -114,6 +114,14 @@ def test_a_refusal_has_the_servers_words_and_annotations(kadmit_cluster: Cluster
     assert repr(refused) == f"<CREATE configmap/a in default: denied (422 Invalid): {text}>"
 
 
+def test_a_story_says_what_the_user_could_do_then(kadmit_cluster: Cluster) -> None:
+    refused = kadmit_cluster.load(EDITORS_ONLY).create(LOOKED_AT, user="alice")
+    kadmit_cluster.load(EDITOR)
+    assert "validation 0: false: denied" in refused.story
+    assert "is_allowed=True" not in refused.story
+    assert_admitted(kadmit_cluster.create(LOOKED_AT, user="alice"))
+
+
 def test_raising_takes_no_refusal(kadmit_cluster: Cluster) -> None:
     with pytest.raises(Denied, match="two entries are enough") as caught:
         kadmit_cluster.load(LIMITING).raising.create(configmap("a", x="1", y="2", z="3"))
@@ -140,7 +148,7 @@ def test_a_relative_path_is_looked_for_beside_the_test_and_in_the_project(kadmit
     ("wrong", "told"),
     [
         ({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}}, 'no matches for kind "Thing" in version "v1"'),
-        (LABELLING.replace("Object{", "Objekt{"), r"YAML:12: .*undeclared reference to 'Objekt'"),
+        (LABELLING.replace("Object{", "Objekt{"), r"YAML:12:26: .*undeclared reference to 'Objekt'"),
     ],
 )
 def test_what_cannot_be_there_is_told_with_its_place(kadmit_cluster: Cluster, wrong: object, told: str) -> None:

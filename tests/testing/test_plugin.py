@@ -210,6 +210,20 @@ def test_a_path_that_is_not_there_is_told(project: pytest.Pytester) -> None:
     assert "nowhere.yaml: no such file or folder" in run.stderr.str()
 
 
+def test_coverage_of_no_policies_is_bad_usage(project: pytest.Pytester) -> None:
+    project.makefile(".yaml", nothing="# nothing\n")
+    run = project.runpytest_subprocess("--kadmit-coverage=nothing.yaml")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert "nothing.yaml: holds no policy, binding or webhook configuration" in run.stderr.str()
+
+
+@pytest.mark.parametrize("percent", ["nan", "-1", "100.1"])
+def test_coverage_beyond_all_or_nothing_is_bad_usage(project: pytest.Pytester, percent: str) -> None:
+    run = project.runpytest_subprocess(f"--kadmit-coverage-min={percent}")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"--kadmit-coverage-min: must be 0 to 100, is {percent}" in run.stderr.str()
+
+
 def test_too_little_coverage_fails_the_run(project: pytest.Pytester) -> None:
     (project.path / "other.yaml").write_text(LIMITING.replace("limiting", "other"))
     good = project.runpytest_subprocess("--kadmit-coverage-min=0")

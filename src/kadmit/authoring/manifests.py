@@ -62,12 +62,14 @@ class Manifest:
     def body(self) -> bytes:
         return marshal(self.value).encode()
 
-    def line(self, field_path: str = "", message: str = "") -> int:
-        """The line of a field, or where the object begins."""
-        return self.file.positions.line(self.document, [*self.within, *positions.parts(field_path)], message)
+    def line(self, field_path: str = "") -> int:
+        """The line of a field, or of where the object begins."""
+        return self.file.positions.place(self.document, [*self.within, *positions.parts(field_path)]).line
 
     def place(self, field_path: str = "", message: str = "") -> str:
-        return f"{self.file.name}:{self.line(field_path, message)}"
+        """file:line:column of a field, or of where the object begins."""
+        line, column = self.file.positions.told(self.document, [*self.within, *positions.parts(field_path)], message)
+        return f"{self.file.name}:{line}:{column}"
 
 
 def read(file: File) -> list[Manifest]:
@@ -75,7 +77,8 @@ def read(file: File) -> list[Manifest]:
     try:
         return list(_objects(file))
     except yaml.YamlError as e:
-        raise Unreadable(f"{file.name}: {e}") from None
+        at = positions.fault(file.data)
+        raise Unreadable(f"{file.name}:{f'{at.line}:{at.column}:' if at else ''} {e}") from None
 
 
 def _objects(file: File) -> Iterator[Manifest]:
@@ -83,8 +86,8 @@ def _objects(file: File) -> Iterator[Manifest]:
         if document.value is None:
             continue
         if not isinstance(document.value, dict):
-            line = file.positions.line(number, ())
-            raise Unreadable(f"{file.name}:{line}: must be an object, is {_KINDS[document.value.__class__]}")
+            line, column = file.positions.place(number, ())
+            raise Unreadable(f"{file.name}:{line}:{column}: must be an object, is {_KINDS[document.value.__class__]}")
         yield from _unfolded(Manifest(file, number, document.value, repeated=document.repeated))
 
 

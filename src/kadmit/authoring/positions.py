@@ -48,6 +48,28 @@ def offset_in(text: str, message: str) -> int | None:
     return sum(len(before) + 1 for before in lines[: line - 1]) + min(column - 1, len(lines[line - 1]))
 
 
+def fault(data: bytes) -> Place | None:
+    """Where a file stops being YAML; None where its syntax is not what is wrong with it."""
+    try:
+        for _ in yaml.compose_all(data, Loader=_LOADER):
+            pass
+    except yaml.MarkedYAMLError as e:
+        mark = e.problem_mark or e.context_mark
+        return None if mark is None else _within(data, mark.line, mark.column)
+    except yaml.reader.ReaderError as e:
+        before = data[: e.position].decode("utf-8", "replace").split("\n")
+        return Place(len(before), len(before[-1]) + 1)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        pass  # told without a place
+    return None
+
+
+def _within(data: bytes, line: int, column: int) -> Place:
+    """NB: a file that ends too early ends in a line of its own, to its parser."""
+    lines = data.decode("utf-8-sig", "replace").split("\n")
+    return Place(line + 1, column + 1) if line < len(lines) else Place(len(lines), len(lines[-1]) + 1)
+
+
 class Positions:
     """The places of one file."""
 
@@ -75,13 +97,13 @@ class Positions:
             at += len(line) + 1
         return starts
 
-    def line(self, document: int, path: Path, message: str = "") -> int:
-        """The line of a field, or of the nearest thing around it; inside an expression, if the message tells where."""
+    def told(self, document: int, path: Path, message: str = "") -> Place:
+        """Where a field stands, or the nearest thing around it; inside an expression, if the message tells where."""
         offset = None
         if message and document < len(self._roots):
             _, node = _found(self._roots[document], path)
             offset = offset_in(node.value, message) if isinstance(node, yaml.ScalarNode) else None
-        return self.place(document, path, offset).line
+        return self.place(document, path, offset)
 
     def place(self, document: int, path: Path, offset: int | None = None) -> Place:
         """Where a field stands, or the nearest thing around it; with an offset, where this character of its text stands."""

@@ -3,46 +3,26 @@
 Whoever has a file of manifests and wants them admitted in a row uses `admitting`; here the caller says what is done, and by whom.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from functools import partial
 
-from kadmit.access import impersonation
-from kadmit.access.rbac import Rbac
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import ApiError
-from kadmit.api.gojson import marshal
-from kadmit.authoring import explanation
-from kadmit.authoring.admitting import MANAGER, Admission
-from kadmit.authoring.cluster import ADMIN, Request
+from kadmit.authoring import explanation, requesting
+from kadmit.authoring.admission import Admission
+from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.explanation import DENIED, FAILED
-from kadmit.authoring.manifests import File, Json, Manifest
+from kadmit.authoring.manifests import Json, Manifest
+from kadmit.authoring.requesting import MANAGER, PATCH, Wanted
 from kadmit.authoring.workspace import Unusable, Workspace
-from kadmit.cel.library.authorizer import Attributes, User
+from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
-from kadmit.resources import patching, verbs
-from kadmit.resources.context import WARN, Context, Options, Target, metadata_of, with_metadata
+from kadmit.resources import verbs
+from kadmit.resources.context import WARN, Options, Target
 from kadmit.resources.deleting import DeleteOptions
+from kadmit.resources.patching import APPLY_PATCH
 
-APPLY_PATCH, JSON_PATCH, MERGE_PATCH = patching.APPLY_PATCH, patching.JSON_PATCH, patching.MERGE_PATCH
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-
-_MADE_UP = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
-_CALLS = ("mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/")
-
-
-def person(name: str, groups: tuple[str, ...] = (), *, uid: str = "", extra: dict[str, tuple[str, ...]] | None = None) -> User:
-    """A user with the groups that the server adds, as if an administrator impersonated them. Raises ValueError."""
-    wanted = User(name, uid, groups, extra or {})
-    found = impersonation.impersonate(Rbac.build(()), Attributes(ADMIN, "create"), wanted)
-    if not isinstance(found, impersonation.Impersonated):
-        raise ValueError(f"user {name!r}: {found}")
-    return found.user
-
-
-def manifest_of(value: Json, origin: str = "request") -> Manifest:
-    """An object that no file holds."""
-    return Manifest(File(origin, marshal(value).encode()), 0, value)
+ALWAYS, REFUSED = "always", "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +38,15 @@ class How:
     delete: DeleteOptions = field(default_factory=DeleteOptions)
     at: Target | None = None  # where, if not where objects of this kind and name are
 
-    def options(self, kind: str) -> Options:
-        raw: dict[str, Any] = {"kind": f"{kind}Options", "apiVersion": "meta.k8s.io/v1"}
-        if self.dry_run:
-            raw["dryRun"] = ["All"]
-        if kind != "Delete":
-            raw["fieldManager"] = self.manager
-        if self.force:
-            raw["force"] = True
-        if kind == "Delete":
-            raw |= _raw_deletion(self.delete)
-        return Options(self.dry_run, self.manager, self.field_validation, self.force, raw)
+    def options(self, verb: str) -> Options:
+        return requesting.options(
+            verb,
+            dry_run=self.dry_run,
+            manager=self.manager,
+            field_validation=self.field_validation,
+            force=self.force,
+            more=_raw_deletion(self.delete) if verb == DELETE else None,
+        )
 
 
 def _raw_deletion(options: DeleteOptions) -> Json:
@@ -77,9 +55,6 @@ def _raw_deletion(options: DeleteOptions) -> Json:
 
 
 PLAIN = How()
-ALWAYS, REFUSED = "always", "refused"
-
-_Maker: TypeAlias = Callable[[Context], verbs.Verb]
 
 
 class Requests:
@@ -90,6 +65,8 @@ class Requests:
         when a request is refused by no policy."""
         self.workspace = workspace
         self.calls = calls
+        self._cluster = workspace.cluster
+        self._state = workspace.cluster.state
         self._compared = compared
 
     # ------------------------------------------------------------ verbs
@@ -97,37 +74,22 @@ class Requests:
     def create(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """POST. Raises Unusable where the kind is not known."""
         target = self._target(manifest, how)
-        at = target if how.subresource else replace(target, name="")
-        body = manifest.body if how.subresource else marshal(with_metadata(manifest.value, resourceVersion=None)).encode()
-
-        def verb(context: Context) -> verbs.Verb:
-            return verbs.create(context, self.workspace.cluster.state, at, body)
-
-        return self._told(manifest, CREATE, target, verb, how, how.options("Create"))
+        body = manifest.body if how.subresource else requesting.body(self._state, CREATE, target, manifest.value)
+        return self._written(manifest, CREATE, target, body, how)
 
     def update(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """PUT. An object that names no resourceVersion is written over whatever is there. Raises Unusable."""
         target = self._target(manifest, how)
-        state = self.workspace.cluster.state
-        live = None if manifest.metadata.get("resourceVersion") else verbs.stored(state, target)
-        version = metadata_of(live or {}).get("resourceVersion")
-        body = marshal(with_metadata(manifest.value, resourceVersion=version)).encode() if version else manifest.body
-
-        def verb(context: Context) -> verbs.Verb:
-            return verbs.update(context, state, target, body)
-
-        return self._told(manifest, UPDATE, target, verb, how, how.options("Update"))
+        as_it_is = manifest.metadata.get("resourceVersion") or verbs.stored(self._state, target) is None
+        body = manifest.body if as_it_is else requesting.body(self._state, UPDATE, target, manifest.value)
+        return self._written(manifest, UPDATE, target, body, how)
 
     def patch(self, manifest: Manifest, patch: bytes, patch_type: str, how: How = PLAIN) -> Admission:
         """PATCH of the object that the manifest names. Raises Unusable."""
         target = self._target(manifest, how)
-        state = self.workspace.cluster.state
-        operation = UPDATE if verbs.stored(state, target) is not None else CREATE
-
-        def verb(context: Context) -> verbs.Verb:
-            return verbs.patch(context, state, target, patch, patch_type)
-
-        return self._told(manifest, operation, target, verb, how, how.options("Patch"))
+        operation = UPDATE if verbs.stored(self._state, target) is not None else CREATE
+        verb = partial(verbs.patch, state=self._state, target=target, body=patch, patch_type=patch_type)
+        return self._admission(Wanted(manifest, operation, target, verb, how.options(PATCH), how.user))
 
     def apply(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """Server-side apply. Raises Unusable."""
@@ -135,12 +97,7 @@ class Requests:
 
     def delete(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """DELETE of the object that the manifest names. Raises Unusable."""
-        target = self._target(manifest, how)
-
-        def verb(context: Context) -> verbs.Verb:
-            return verbs.delete(context, self.workspace.cluster.state, target, how.delete)
-
-        return self._told(manifest, DELETE, target, verb, how, how.options("Delete"))
+        return self._written(manifest, DELETE, self._target(manifest, how), b"", how)
 
     # ------------------------------------------------------------ one request
 
@@ -148,73 +105,26 @@ class Requests:
         """Where an object lives. A namespace that nobody made is made up."""
         workspace = self.workspace
         try:
-            target = how.at or workspace.cluster.target(manifest.value)
+            target = how.at or self._cluster.target(manifest.value)
         except ApiError as e:
             raise Unusable(f"{manifest.place()}: {e}") from None
         if target.namespace and not workspace.has_namespace(target.namespace):
             workspace.make_namespace(target.namespace)
         return replace(target, subresource=how.subresource)
 
-    def _told(self, manifest: Manifest, operation: str, target: Target, verb: _Maker, how: How, options: Options) -> Admission:
+    def _written(self, manifest: Manifest, operation: str, target: Target, body: bytes, how: How) -> Admission:
+        verb = requesting.verb(self._state, operation, target, body, how.delete)
+        return self._admission(Wanted(manifest, operation, target, verb, how.options(operation), how.user, body))
+
+    def _admission(self, wanted: Wanted) -> Admission:
         self.workspace.next_turn()
-        cluster = self.workspace.cluster
-        before = self._unjudged(verb, how, options) if self._compared == ALWAYS and operation != DELETE else None
-        request = Request(how.user, options, Record(events=[], warnings=list(manifest.repeated)))
-        answered, status = None, None
-        try:
-            answered = cluster.do(verb, request).object
-        except ApiError as error:
-            status = error.status
-        made = None if operation == DELETE else answered
-        sent, record = manifest.metadata, request.record
-        steps = explanation.steps(cluster.state, record, calls=self.calls, refused=status is not None)
+        before = self._before(wanted) if self._compared == ALWAYS and wanted.operation != DELETE else None
+        record = Record(events=[], warnings=list(wanted.manifest.repeated))
+        answered, status = requesting.answer(self._cluster, wanted, record)
+        steps = explanation.steps(self._state, record, calls=self.calls, refused=status is not None)
         if status is not None and self._compared == REFUSED and not any(s.did in (DENIED, FAILED) for s in steps):
-            before = self._unjudged(verb, how, options)
-        return Admission(
-            manifest,
-            operation,
-            ".".join(p for p in (target.resource.singular, target.resource.group) if p),
-            str(metadata_of(made or {}).get("name") or manifest.name),
-            target.namespace,
-            None if before is None else shown(before, sent),
-            None if made is None else shown(made, sent),
-            status,
-            tuple(dict.fromkeys(record.warnings)),
-            self._annotations(record),
-            steps,
-            record,
-        )
+            before = self._before(wanted)
+        return requesting.told(wanted, record, answered, status, before, calls=self.calls, steps=steps)
 
-    def _annotations(self, record: Record) -> dict[str, str]:
-        """NB: what a webhook left that nobody called would be made up."""
-        return {k: v for k, v in record.annotations.items() if self.calls or not k.startswith(_CALLS)}
-
-    def _unjudged(self, verb: _Maker, how: How, options: Options) -> Json | None:
-        """The object as it would be if there were no admission: what a diff starts from; None where it would not be."""
-        state = self.workspace.cluster.state
-        context = Context(
-            state.known,
-            state.world(None),
-            state.snapshot,
-            how.user,
-            replace(options, dry_run=True),
-            self.workspace.given(),
-            Record(),
-            state.pool,
-            mutating=False,
-            validating=False,
-            allow_privileged=True,
-        )
-        try:
-            next(verb(context))
-        except StopIteration as end:
-            answered: verbs.Answered = end.value
-            return answered.object
-        except ApiError:
-            return None
-        return None
-
-
-def shown(value: Json, sent: Json) -> Json:
-    """An object without what a server makes up, unless it was sent."""
-    return with_metadata(value, **{key: None for key in _MADE_UP if key not in sent or key == "managedFields"})
+    def _before(self, wanted: Wanted) -> Json | None:
+        return requesting.unjudged(self._cluster, wanted.as_dry_run())

@@ -4,11 +4,12 @@ Objects are taken as they are, with their defaults and their status; nobody's po
 must be valid, for nothing else could be registered.
 """
 
+import re
 from collections.abc import Iterable
 
 from kadmit.access import bootstrap
 from kadmit.access.rbac import Rbac
-from kadmit.api import errors
+from kadmit.api import errors, registration
 from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupKind
@@ -21,6 +22,7 @@ from kadmit.resources.context import Given
 from kadmit.resources.state import NAMESPACES, RBAC, State
 
 _FROM_THE_START = ("default", "kube-node-lease", "kube-public", "kube-system")
+_COMPLAINT = re.compile(r'Go struct field \w+\.(\S+) of type |unknown field "([^"]*)"')
 _ROLES = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 
@@ -67,11 +69,14 @@ class Workspace:
 
     def put(self, manifest: Manifest) -> None:
         """Raises Unusable."""
-        self.cluster.put(self.read(manifest))
+        value = self.read(manifest)
+        if not manifest.metadata.get("name"):
+            raise Unusable(f"{manifest.place()}: {quoted(manifest.kind.kind)}: must have a name: nobody generates one here")
+        self.cluster.put(value)
 
     def read(self, manifest: Manifest) -> Json:
-        """An object with its defaults. Raises Unusable."""
-        made = self.decoded(manifest)
+        """An object with its defaults. Raises Unusable. NB: what is misspelt in a policy would be missing from it silently."""
+        made = self.decoded(manifest, strict=registration.is_registration(manifest.kind))
         kind = manifest.kind
         found = problems(kind, made)
         if found:
@@ -79,14 +84,18 @@ class Workspace:
             raise Unusable(f"{manifest.place(found[0].field, found[0].detail)}: {error}")
         return made
 
-    def decoded(self, manifest: Manifest) -> Json:
-        """An object with its defaults, of a kind that is known. Raises Unusable."""
+    def decoded(self, manifest: Manifest, *, strict: bool = False) -> Json:
+        """An object with its defaults, of a kind that is known. Raises Unusable; if `strict`, also for what its kind has not."""
         source = current(manifest.value, manifest.kind)
         try:
             target = self.cluster.target(source)
-            decoded = self.cluster.known.decode(target.kind, marshal(source).encode()).object
+            found = self.cluster.known.decode(target.kind, marshal(source).encode())
         except (ApiError, DecodeError) as e:
-            raise Unusable(f"{manifest.place()}: {e}") from None
+            raise Unusable(f"{manifest.place(_field(str(e)))}: {e}") from None
+        if strict and (manifest.repeated or found.problems):
+            told = ", ".join((*manifest.repeated, *found.problems))
+            raise Unusable(f"{manifest.place(_field(told))}: strict decoding error: {told}")
+        decoded = found.object
         if not manifest.name:
             raise Unusable(f"{manifest.place()}: {quoted(manifest.kind.kind)}: must have a name")
         made = {**decoded, "apiVersion": source["apiVersion"], "kind": source["kind"]}
@@ -100,6 +109,12 @@ class Workspace:
         metadata = {"name": name, "labels": {"kubernetes.io/metadata.name": name}}
         status = {"phase": "Active"}
         self.cluster.put({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {}, "status": status})
+
+
+def _field(message: str) -> str:
+    """The field that a decoder complains of. NB: it counts no elements, so of a list only the list is found."""
+    found = _COMPLAINT.search(message)
+    return found[1] or found[2] if found else ""
 
 
 def _is_no_definition(manifest: Manifest) -> bool:

@@ -2,8 +2,11 @@
 
 import importlib
 from collections.abc import Sequence
+from typing import Any
 
 import click
+
+from kadmit.cli import streams
 
 _COMMANDS = {
     "eval": ("kadmit.cli.eval", "Evaluate a CEL expression as kube-apiserver does."),
@@ -32,6 +35,11 @@ class _Commands(click.Group):
         module, _ = _COMMANDS[cmd_name]
         command: click.Command = importlib.import_module(module).command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        streams.ensure()
+        with streams.guarded():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -6,43 +6,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.explanation import ALLOWED, SKIPPED, UNCHANGED
-from kadmit.cli import inputs
+from kadmit.cli import inputs, streams
 from kadmit.cli.inputs import Inputs
 
 
 @click.command("admit", context_settings={"help_option_names": ["-h", "--help"]})
 @inputs.requests
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["yaml", "json", "diff", "summary"]),
-    default="yaml",
-    show_default=True,
-    help="The admitted objects, everything as JSON, what admission changed, or what each policy did.",
-)
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in a diff; auto: on a terminal.",
+@inputs.shown(
+    "yaml",
+    "json",
+    "diff",
+    "summary",
+    meaning="The admitted objects, everything as JSON, what admission changed, or what each policy did.",
+    coloured="diff",
 )
 @inputs.calling
-def command(
-    resources: Sequence[str],
-    *,
-    policies: Sequence[str],
-    old_objects: Sequence[str],
-    operation: str | None,
-    subresource: str,
-    user: str | None,
-    groups: Sequence[str],
-    output: str,
-    color: str,
-    call_webhooks: bool,
-) -> None:
+def command(given: Inputs, *, output: str, color: str) -> None:
     """Run the whole admission chain on the objects of RESOURCES.
 
     Everything else is as the given files say: policies and bindings, params, Namespaces, CustomResourceDefinitions, roles for
@@ -55,9 +36,8 @@ def command(
 
     Exit code: 0 admitted, 1 denied, 2 bad input.
     """
-    given = Inputs("admit", resources, policies, old_objects, operation, subresource, user, groups, call_webhooks)
     admitted, _ = given.admitted()
-    _OUTPUTS[output](admitted, inputs.is_coloured(color))
+    _OUTPUTS[output](admitted, streams.is_coloured(color))
     sys.exit(inputs.exit_code(admitted))
 
 

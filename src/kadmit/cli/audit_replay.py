@@ -58,7 +58,7 @@ def command(logs: Sequence[str], *, policies: Sequence[str], output: str, fail_o
     if [*policies, *logs].count("-") > 1:
         replay_output.bad_input(_NAME, "standard input can be read once: give all but one as files")
     try:
-        replay = Replay(files.read_all(policies), examples=examples, kept=keep)
+        replay = Replay(files.read_some(policies), examples=examples, kept=keep)
         _read(logs, replay)
     except (Unreadable, Unusable, BadLog) as e:
         replay_output.bad_input(_NAME, str(e))
@@ -70,13 +70,13 @@ def _read(logs: Sequence[str], replay: Replay) -> None:
     progress, lines = Progress("lines"), 0
     try:
         for log in logs:
-            known = replay.events
+            known, before = replay.events, lines
             for line in _lines(log):
                 lines += 1
                 for told in events.read(line):
                     replay.take(told)
                 progress.tell(lines, replay.findings)
-            if lines and replay.events == known:
+            if lines > before and replay.events == known:
                 raise BadLog(f"{_named(log)}: holds no audit event (audit.k8s.io/v1, one JSON object a line)")
     finally:
         progress.end()

@@ -126,11 +126,15 @@ def _read(path: str | None) -> dict[str, Value] | None:
     name = "standard input" if path == "-" else path
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return documents.one(data)
     except OSError as e:
         _bad_input(f"{name}: {e.strerror}")
+    try:
+        return documents.one(data)
     except ValueError as e:
-        _bad_input(f"{name}: {e}")
+        from kadmit.authoring import positions
+
+        at = positions.fault(data)
+        _bad_input(f"{name}:{f'{at.line}:{at.column}:' if at else ''} {e}")
 
 
 def _lines(data: Iterable[bytes]) -> Iterator[str]:

@@ -8,43 +8,23 @@ import click
 
 from kadmit.authoring.story import story, tree
 from kadmit.authoring.story.shape import Story
-from kadmit.cli import inputs
+from kadmit.cli import inputs, streams
 from kadmit.cli.inputs import Inputs
 
 
 @click.command("explain", context_settings={"help_option_names": ["-h", "--help"]})
 @inputs.requests
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["tree", "text", "json", "html"]),
-    default="tree",
-    show_default=True,
-    help="A tree (indented text where there is no terminal), indented text, everything as JSON, or one HTML file to share.",
-)
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in a tree; auto: on a terminal.",
+@inputs.shown(
+    "tree",
+    "text",
+    "json",
+    "html",
+    meaning="A tree (indented text where there is no terminal), indented text, everything as JSON, or one HTML file to share.",
+    coloured="tree",
 )
 @click.option("--reviews", is_flag=True, help="Show the AdmissionReview that each webhook was sent.")
 @inputs.calling
-def command(
-    resources: Sequence[str],
-    *,
-    policies: Sequence[str],
-    old_objects: Sequence[str],
-    operation: str | None,
-    subresource: str,
-    user: str | None,
-    groups: Sequence[str],
-    output: str,
-    color: str,
-    reviews: bool,
-    call_webhooks: bool,
-) -> None:
+def command(given: Inputs, *, output: str, color: str, reviews: bool) -> None:
     """Tell what every policy and webhook does with the objects of RESOURCES, and why.
 
     Every policy and webhook in order, matched or not and by which clause not; match conditions, variables, validations and
@@ -58,13 +38,12 @@ def command(
 
     Exit code: 0 admitted, 1 denied, 2 bad input.
     """
-    given = Inputs("explain", resources, policies, old_objects, operation, subresource, user, groups, call_webhooks)
     admitted, surroundings = given.admitted()
     stories = [story.tell(admission, surroundings) for admission in admitted]
     if output == "json":
         _print_json(stories, reviews=reviews)
     else:
-        _print_lines(stories, output, coloured=inputs.is_coloured(color), reviews=reviews)
+        _print_lines(stories, output, coloured=streams.is_coloured(color), reviews=reviews)
     sys.exit(inputs.exit_code(admitted))
 
 

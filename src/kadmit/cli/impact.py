@@ -6,8 +6,8 @@ import click
 
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.manifests import Manifest, Unreadable
+from kadmit.authoring.person import person
 from kadmit.authoring.replaying.rest import Impact
-from kadmit.authoring.requests import person
 from kadmit.authoring.workspace import Unusable
 from kadmit.cli import files, replay_output
 from kadmit.cli.replay_output import Progress
@@ -68,9 +68,9 @@ def command(
     who = ADMIN if user is None else person(user, tuple(groups))
     try:
         impact = Impact(
-            files.read_all(policies), operations=tuple(dict.fromkeys(operations)) or (UPDATE,), user=who, examples=examples
+            files.read_some(policies), operations=tuple(dict.fromkeys(operations)) or (UPDATE,), user=who, examples=examples
         )
-        _take_files(impact, files.read_all(resources))
+        _take_files(impact, files.read_some(resources))
         if kubeconfig is not None:
             _take_cluster(impact, kubeconfig, context, namespace)
     except (Unreadable, Unusable) as e:
@@ -84,7 +84,7 @@ def _take_files(impact: Impact, found: Sequence[Manifest]) -> None:
     impact.surround(sorted(found, key=lambda m: m.kind.kind != "CustomResourceDefinition"))
     progress = Progress("objects")
     for manifest in found:
-        impact.take(manifest, file=manifest.place())
+        impact.take(manifest, file=f"{manifest.file.name}:{manifest.line()}")
         progress.tell(impact.objects, impact.findings)
     progress.end()
 

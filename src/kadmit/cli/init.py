@@ -104,17 +104,18 @@ def command(folder: str, *, force: bool) -> None:
     Exit code: 0 written, 2 a file is in the way or cannot be written.
     """
     root = Path(folder)
-    present = [str(root / name) for name in FILES if (root / name).exists()]
-    if present and not force:
-        _bad_input(f"{', '.join(present)}: there already; --force writes over it")
     try:
+        present = [str(root / name) for name in FILES if (root / name).exists()]
+        if present and not force:
+            _bad_input(f"{', '.join(present)}: there already; --force writes over it")
         root.mkdir(parents=True, exist_ok=True)
         for name, text in FILES.items():
             (root / name).write_text(text, encoding="utf-8")
-            click.echo(f"wrote {root / name}")
     except OSError as e:
         _bad_input(f"{e.filename}: {e.strerror}")
-    where = "" if folder == "." else f" {folder}"
+    for name in FILES:
+        click.echo(f"wrote {root / name}")
+    where = "" if root == Path() else f" {folder}"
     click.echo(f"now run: kadmit test{where}")
 
 

@@ -1,19 +1,20 @@
 """What `admit` and `explain` take: a cluster out of files, requests to it, and who makes them."""
 
-import os
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, TypeVar
 
 import click
 
-from kadmit.authoring.admitting import Admission, Admitting, Asked, allowing
-from kadmit.authoring.cluster import ADMIN, Ask
+from kadmit.authoring.admission import Admission
+from kadmit.authoring.admitting import Admitting, Asked
+from kadmit.authoring.cluster import ADMIN, Ask, allowing
 from kadmit.authoring.manifests import Manifest, Unreadable
 from kadmit.authoring.workspace import Unusable
-from kadmit.cel.library.authorizer import Attributes, User
+from kadmit.cel.library.authorizer import User
 from kadmit.cli import files
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
 
@@ -53,11 +54,30 @@ _CALLING = click.option(
 )
 
 
-def requests(command: F) -> F:
-    """Options before those of the command's own."""
+def requests(command: Callable[..., None]) -> Callable[..., None]:
+    """Options before those of the command's own. The command is called with Inputs first, then with its own."""
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        given = {field.name: values.pop(field.name) for field in fields(Inputs) if field.name in values}
+        command(Inputs(str(click.get_current_context().command.name), **given), **values)
+
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        called = option(called)
+    return called
+
+
+def shown(*forms: str, meaning: str, coloured: str) -> Callable[[F], F]:
+    """In which of these forms to show what came of it, by default the first, and whether in colours."""
+    output = click.option("-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True, help=meaning)
+    color = click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help=f"Colours in a {coloured}; auto: on a terminal.",
+    )
+    return lambda command: output(color(command))
 
 
 def calling(command: F) -> F:
@@ -88,9 +108,9 @@ class Inputs:
         asked = Asked(self._user(), self.operation, self.call_webhooks, self.subresource)
         try:
             with self._asking() as ask:
-                surroundings = files.read_all(self.policies)
-                admitting = Admitting(surroundings, files.read_all(self.old_objects), asked=asked, ask=ask)
-                return admitting.admit_all(files.read_all(self.resources)), surroundings
+                surroundings = files.read_some(self.policies)
+                admitting = Admitting(surroundings, files.read_some(self.old_objects), asked=asked, ask=ask)
+                return admitting.admit_all(files.read_some(self.resources)), surroundings
         except (Unreadable, Unusable) as e:
             self.refuse(str(e))
 
@@ -99,18 +119,13 @@ class Inputs:
         sys.exit(BAD_INPUT)
 
     def _user(self) -> User:
-        """The user with the groups that the server adds, as if an administrator impersonated them."""
         if self.user is None:
             if self.groups:
                 self.refuse("--as-group: needs --as")
             return ADMIN
-        from kadmit.access import impersonation
-        from kadmit.access.rbac import Rbac
+        from kadmit.authoring.person import person
 
-        wanted = User(self.user, groups=tuple(self.groups))
-        found = impersonation.impersonate(Rbac.build(()), Attributes(ADMIN, "create"), wanted)
-        assert isinstance(found, impersonation.Impersonated), "an administrator may be anybody"
-        return found.user
+        return person(self.user, tuple(self.groups))
 
     @contextmanager
     def _asking(self) -> Iterator[Ask]:
@@ -125,7 +140,3 @@ class Inputs:
 
 def exit_code(admitted: Sequence[Admission]) -> int:
     return 0 if all(a.allowed for a in admitted) else DENIED
-
-
-def is_coloured(color: str) -> bool:
-    return color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

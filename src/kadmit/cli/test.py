@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,6 +15,7 @@ from kadmit.authoring.reports import text
 from kadmit.authoring.suite import running, selection
 from kadmit.authoring.suite.model import BadSuite, Problem, Suite
 from kadmit.authoring.suite.running import Judged, Planned, Run, Wish
+from kadmit.cli import streams
 from kadmit.cli.suites import files, memory, workers
 from kadmit.cli.suites.files import Disk
 
@@ -128,15 +129,18 @@ def command(
             output,
             _reports(wanted),
             coverage or coverage_min is not None,
-            coverage_min or 0.0,
+            _percent(coverage_min),
             update,
             slowest,
-            color == "always" or (color == "auto" and sys.stdout.isatty()),
+            streams.is_coloured(color),
             allow_not_expressible,
         )
+        if watch and only_list:
+            raise BadInput("--watch: runs cases, and --list runs none")
         if watch:
             from kadmit.cli.suites import watch as watching
 
+            _by_words(settings)  # it is told once, not with every change
             watching.watch(settings)
             return
         planned = select(settings, load(settings))
@@ -162,6 +166,13 @@ def _jobs(jobs: str) -> str:
     if jobs != "auto" and not (jobs.isdecimal() and int(jobs) > 0):
         raise BadInput(f'-j: must be a number or auto, is "{jobs}"')
     return jobs
+
+
+def _percent(wanted: float | None) -> float:
+    """NB: nan is a number to whoever reads one, and less than nothing."""
+    if wanted is not None and not 0 <= wanted <= 100:
+        raise BadInput(f"--coverage-min: must be 0 to 100, is {wanted:g}")
+    return wanted or 0.0
 
 
 def _reports(wanted: Iterable[str]) -> list[tuple[str, str]]:
@@ -203,12 +214,7 @@ def load(settings: Settings) -> list[Suite]:
 def select(settings: Settings, suites: Sequence[Suite]) -> list[Planned]:
     """The cases that are meant. Raises BadInput if there are none."""
     all_ids = [planned.id for planned in running.plan(suites)]
-    try:
-        is_meant = selection.expression(settings.expression) if settings.expression.strip() else None
-    except selection.BadExpression as e:
-        raise BadInput(f"-k: {e}") from None
-    filters: list[Callable[[str], bool]] = [is_meant] if is_meant is not None else []
-    filters.append(_by_path(settings))
+    filters = [_by_words(settings), _by_path(settings)]
     if settings.last_failed:
         before = memory.failed()
         if set(before) & set(all_ids):
@@ -219,6 +225,14 @@ def select(settings: Settings, suites: Sequence[Suite]) -> list[Planned]:
     if not planned:
         raise BadInput(f"none of {len(all_ids)} cases is selected" if all_ids else "there are no cases")
     return planned
+
+
+def _by_words(settings: Settings) -> Callable[[str], bool]:
+    """Raises BadInput."""
+    try:
+        return selection.expression(settings.expression) if settings.expression.strip() else lambda _: True
+    except selection.BadExpression as e:
+        raise BadInput(f"-k: {e}") from None
 
 
 def _by_path(settings: Settings) -> Callable[[str], bool]:
@@ -256,6 +270,8 @@ def run(settings: Settings, planned: Sequence[Planned]) -> Run:
             workers.run(planned, settings.wish, coverage, told, jobs=jobs)
         except KeyboardInterrupt:
             why = "interrupted"
+    if settings.update:
+        judged = [_with_golden(one, result) for one, result in zip(planned, judged, strict=True)]
     done = Run(
         running.finished(planned, judged, why),
         time.perf_counter() - begun,
@@ -263,8 +279,6 @@ def run(settings: Settings, planned: Sequence[Planned]) -> Run:
         settings.coverage_wanted,
         settings.unable_is_fine,
     )
-    if settings.update:
-        _write_goldens(done)
     memory.remember([r.id for r in done.having(running.FAILED, running.ERROR)], _tried(done))
     return done
 
@@ -301,12 +315,17 @@ class _Progress:
             click.echo(f"\r[{'#' * filled}{' ' * (30 - filled)}] {self._done}/{self._number}{bad}\x1b[K", err=True, nl=False)
 
 
-def _write_goldens(done: Run) -> None:
-    for result in done.results:
-        golden = result.planned.case.golden
-        if golden is not None and result.judged.golden is not None:
-            Path(golden.path).parent.mkdir(parents=True, exist_ok=True)
-            Path(golden.path).write_text(result.judged.golden, encoding="utf-8")
+def _with_golden(planned: Planned, judged: Judged | None) -> Judged | None:
+    """The result, with its golden file written; an error if that cannot be done."""
+    golden = planned.case.golden
+    if judged is None or golden is None or judged.golden is None:
+        return judged
+    try:
+        Path(golden.path).parent.mkdir(parents=True, exist_ok=True)
+        Path(golden.path).write_text(judged.golden, encoding="utf-8")
+    except OSError as e:
+        return replace(judged, verdict=running.ERROR, detail=f"golden: {golden.path}: {e.strerror}", golden=None)
+    return judged
 
 
 # ---------------------------------------------------------------- showing

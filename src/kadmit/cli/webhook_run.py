@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import math
 import os
 import sys
 import traceback
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 CANNOT_RUN, BAD_INPUT = 1, 2
 _LIFE = timedelta(days=365)  # of a certificate for a desk
+_PORT = click.IntRange(0, 65535)
+_SOME = click.IntRange(min=1)  # NB: who works on no review at a time never answers
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,7 +33,9 @@ _LIFE = timedelta(days=365)  # of a certificate for a desk
 @click.option("--kubeconfig", type=click.Path(path_type=Path), help="The cluster to register with [default: $KUBECONFIG].")
 @click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig, if not its current one.")
 @click.option("--host", default="", help="The address or name that the cluster calls [default: found by the way to the cluster].")
-@click.option("--port", default=0, show_default=True, help="The port to listen on; 0 is any that is free.")
+@click.option(
+    "--port", type=_PORT, metavar="N", default=0, show_default=True, help="The port to listen on; 0 is any that is free."
+)
 @click.option("--url", default="", help="The whole URL that the cluster calls, where a tunnel or a proxy leads here.")
 @click.option("--no-register", is_flag=True, help="Print the configurations instead of registering them, and serve.")
 @click.option("--dry-run", is_flag=True, help="Print the configurations, and end.")
@@ -44,8 +49,12 @@ _LIFE = timedelta(days=365)  # of a certificate for a desk
 @click.option("--client-ca-file", type=click.Path(path_type=Path), help="Callers must show a certificate of these authorities.")
 @click.option("--client-name", multiple=True, help="Their certificate must have one of these names; may be repeated.")
 @click.option("--client-token-file", type=click.Path(path_type=Path), help="Or they must show one of these tokens, one a line.")
-@click.option("--max-reviews", default=64, show_default=True, help="How many reviews are worked on at a time.")
-@click.option("--max-body-bytes", default=8 * 1024 * 1024, show_default=True, help="How large a review may be.")
+@click.option(
+    "--max-reviews", type=_SOME, metavar="N", default=64, show_default=True, help="How many reviews are worked on at a time."
+)
+@click.option(
+    "--max-body-bytes", type=_SOME, metavar="N", default=8 * 1024 * 1024, show_default=True, help="How large a review may be."
+)
 @click.option("--drain-delay", default=0.0, show_default=True, help="Seconds between failing /readyz and not listening any more.")
 def command(
     app: str,
@@ -88,6 +97,8 @@ def command(
     from kadmit.webhook.sdk.running import Wishes
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    if not 0 <= drain_delay < math.inf:
+        _fail(BAD_INPUT, f"--drain-delay: must be a number of seconds, is {drain_delay:g}")
     source = Source(app, Path.cwd())
     try:
         loaded = source.load()

@@ -15,11 +15,12 @@ from kadmit.admission.outcome import Record
 from kadmit.admission.webhooks import Call
 from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal
-from kadmit.authoring import story
-from kadmit.authoring.admitting import Admission, allowing
-from kadmit.authoring.cluster import ADMIN
+from kadmit.authoring.admission import Admission
+from kadmit.authoring.cluster import ADMIN, allowing
 from kadmit.authoring.manifests import Manifest
-from kadmit.authoring.requests import How, Requests, person
+from kadmit.authoring.person import person
+from kadmit.authoring.requests import How, Requests
+from kadmit.authoring.story import story
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.resources import verbs
 from kadmit.testing import answering

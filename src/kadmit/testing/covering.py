@@ -13,8 +13,8 @@ from typing import Any
 
 from kadmit.admission.outcome import Record
 from kadmit.authoring import manifests
-from kadmit.authoring.coverage import Coverage, Report
-from kadmit.authoring.manifests import File, Manifest
+from kadmit.authoring.coverage.coverage import Coverage, Report
+from kadmit.authoring.manifests import File, Manifest, Unreadable
 from kadmit.testing.sources import NAMELESS, Sources
 
 _GROUP = "admissionregistration.k8s.io"
@@ -25,7 +25,8 @@ class Covering:
 
     def __init__(self, root: Path, paths: Sequence[str] = ()) -> None:
         self._root = root
-        self._asked = [m for path in paths for m in Sources(root).read(Path(path)) if is_policy(m)] if paths else None
+        """Raises Unreadable."""
+        self._asked = [m for path in paths for m in _asked(root, path)] if paths else None
         self._files: dict[str, bytes] = {}
         self._made: dict[tuple[int, ...], Coverage] = {}
         self._kept: list[Manifest] = []  # NB: as long as these live, their ids are theirs
@@ -88,6 +89,14 @@ class Watching:
     def observe(self, record: Record) -> None:
         if self._coverage is not None:
             self._coverage.observe(record)
+
+
+def _asked(root: Path, path: str) -> list[Manifest]:
+    """NB: of no policies all is covered, which says nothing. Raises Unreadable."""
+    found = [m for m in Sources(root).read(Path(path)) if is_policy(m)]
+    if not found:
+        raise Unreadable(f"{path}: holds no policy, binding or webhook configuration")
+    return found
 
 
 def is_policy(manifest: Manifest) -> bool:

@@ -66,6 +66,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_servers] = []
     if config.getini(_SCOPE) not in _SCOPES:
         raise pytest.UsageError(f"{_SCOPE}: must be one of {', '.join(_SCOPES)}, is {config.getini(_SCOPE)!r}")
+    least = config.getoption("--kadmit-coverage-min")
+    if least is not None and not 0 <= least <= 100:
+        raise pytest.UsageError(f"--kadmit-coverage-min: must be 0 to 100, is {least:g}")
     paths = _coverage_paths(config)
     if paths is not None:
         config.stash[_covering] = _made_covering(config, paths)

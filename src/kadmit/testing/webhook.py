@@ -9,6 +9,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from kadmit.server import certificates
+from kadmit.pki import issuing
+from kadmit.pki.files import Files
+from kadmit.pki.issuing import Wanted
 from kadmit.testing import answering
 from kadmit.testing.answering import Function
 from kadmit.testing.result import Json
@@ -26,6 +29,7 @@ MUTATING, VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfigu
 EVERYTHING = ({"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]},)
 MAX_BODY = 16 * 1024 * 1024
 
+_LIFE = timedelta(days=365)
 _API = "admissionregistration.k8s.io/v1"
 
 
@@ -44,8 +48,13 @@ class Certificate:
 
 
 def certificate(folder: Path) -> Certificate:
-    made = certificates.bootstrap(folder, ("127.0.0.1", "localhost"))
-    return Certificate(made.server.certificate, made.server.key, made.authority.certificate)
+    now = datetime.now(UTC)
+    authority = issuing.authority(issuing.unheard_of("kadmit"), now, _LIFE)
+    wanted = Wanted(issuing.named("webhook"), issuing.SERVER, frozenset(("127.0.0.1", "localhost")))
+    trusted, served = Files.named(folder, "ca"), Files.named(folder, "webhook")
+    trusted.write(authority.pair)
+    served.write(issuing.signed(wanted, authority, now, now + _LIFE).pair)
+    return Certificate(served.certificate, served.key, trusted.certificate)
 
 
 class Webhook:

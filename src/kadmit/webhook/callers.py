@@ -5,11 +5,13 @@ port may ask, which tells little: a verdict changes nothing by itself.
 """
 
 import hmac
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from kadmit.pki import files
+from kadmit.pki.files import Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Doorkeeper:
 
     callers: Callers
     _tokens: tuple[bytes, ...] = ()
-    _seen: tuple[int, int, int] = (0, 0, 0)
+    _seen: Stamp | None = None
     open: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,15 +57,19 @@ class Doorkeeper:
         return any(hmac.compare_digest(given, known) for known in self._known_tokens(self.callers.token_file))
 
     def _known_tokens(self, path: Path) -> tuple[bytes, ...]:
-        try:
-            found = os.stat(path)  # noqa: PTH116 - links are followed: mounted secrets change by their links
-            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-            if stamp != self._seen:
-                self._tokens = tuple(line.strip() for line in path.read_bytes().splitlines() if line.strip())
-                self._seen = stamp
-        except OSError:
-            self._tokens, self._seen = (), (0, 0, 0)  # nobody may call by a token that cannot be read
+        """NB: nobody may call by a token that cannot be read."""
+        stamp = files.stamp(path)
+        if stamp is None or stamp != self._seen:
+            try:
+                self._tokens, self._seen = _tokens(path), stamp
+            except OSError:
+                self._tokens, self._seen = (), None
         return self._tokens
+
+
+def _tokens(path: Path) -> tuple[bytes, ...]:
+    """Raises OSError."""
+    return tuple(line.strip() for line in path.read_bytes().splitlines() if line.strip())
 
 
 def _names(certificate: Mapping[str, Any]) -> list[str]:

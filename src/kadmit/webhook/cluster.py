@@ -4,12 +4,10 @@ Tokens and authorities that stand in files are looked at for each request, for t
 not followed and proxies of the environment not used: credentials go to the cluster and nowhere else.
 """
 
-import contextlib
-import os
 import ssl
-import tempfile
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,8 @@ from multidict import CIMultiDict
 
 from kadmit.api.errors import ApiError, Cause, Details, Status
 from kadmit.matching.attributes import Json
+from kadmit.pki import contexts, files
+from kadmit.pki.files import Stamp
 from kadmit.webhook.kubeconfig import Connection
 
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
@@ -175,21 +175,14 @@ class _Trust:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._made: ssl.SSLContext | None = None
-        self._seen: tuple[int, int] | None = None
+        self._seen: Stamp | None = None
 
     def context(self) -> ssl.SSLContext:
         """Raises OSError, ssl.SSLError."""
-        seen = _stamp(self._connection.authority_file)
+        seen = files.stamp(self._connection.authority_file)
         if self._made is None or seen != self._seen:
             self._made, self._seen = _context(self._connection), seen
         return self._made
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    if not path:
-        return None
-    found = os.stat(path)  # noqa: PTH116 - links are followed: mounted secrets change by their links
-    return found.st_mtime_ns, found.st_ino
 
 
 def _context(connection: Connection) -> ssl.SSLContext:
@@ -201,19 +194,11 @@ def _context(connection: Connection) -> ssl.SSLContext:
         made.verify_mode = ssl.CERT_NONE
     user = connection.user
     if user.certificate_data or user.certificate_file:
-        with _files(user.certificate_data, user.key_data) as (certificate, key):
-            made.load_cert_chain(certificate or user.certificate_file, key or user.key_file or None)
+        with _file(user.certificate_data, user.certificate_file) as certificate, _file(user.key_data, user.key_file) as key:
+            made.load_cert_chain(certificate, key or None)
     return made
 
 
-@contextlib.contextmanager
-def _files(*contents: bytes) -> Iterator[tuple[str, ...]]:
-    """OpenSSL reads certificates and keys from files only: for a moment, readable by us alone."""
-    with tempfile.TemporaryDirectory(prefix="kadmit-") as folder:
-        paths = []
-        for number, content in enumerate(contents):
-            path = Path(folder, str(number))
-            path.touch(mode=0o600)
-            path.write_bytes(content)
-            paths.append(str(path) if content else "")
-        yield tuple(paths)
+def _file(data: bytes, path: str) -> AbstractContextManager[str]:
+    """What is given as a text counts before what is in a file."""
+    return contexts.as_file(data) if data else nullcontext(path)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from kadmit.api.errors import ApiError
 from kadmit.matching.attributes import Json
+from kadmit.pki.pem import Pair
 from kadmit.webhook import certificates
-from kadmit.webhook.certificates import Lives, Material, Pair
+from kadmit.webhook.certificates import Lives, Material
 from kadmit.webhook.cluster import Cluster, Unreachable
 from kadmit.webhook.following import Collection, Follower
 

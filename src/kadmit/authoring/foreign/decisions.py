@@ -20,7 +20,7 @@ class Decision:
 
 def of(policy: str, outcome: Outcome) -> Decision:
     """What the policy of this name decided, through all its bindings and params."""
-    found = outcome.record.events or ()
+    found = outcome.admission.record.events or ()
     messages = [*_of_validations(policy, found), *_of_mutations(policy, found), *_of_configuration(policy, found)]
     if messages:
         return Decision(FAIL, tuple(messages))

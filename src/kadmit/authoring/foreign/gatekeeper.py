@@ -6,12 +6,14 @@ Violations are counted as gator counts them, whatever the constraint's enforceme
 """
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kadmit.api import yaml
 from kadmit.api.gojson import quoted
+from kadmit.authoring import positions
 from kadmit.authoring.foreign import decisions
 from kadmit.authoring.manifests import File, Json, Manifest, Unreadable
 from kadmit.authoring.suite.model import Ask, BadSuite, Case, Problem, Suite
@@ -79,7 +81,7 @@ def read(file: File, files: Files) -> list[Suite]:
     try:
         documents = list(yaml.load_all(file.data))
     except yaml.YamlError as e:
-        raise BadSuite([Problem(file.name, 1, 1, str(e))]) from None
+        raise BadSuite([Problem(file.name, *(positions.fault(file.data) or (1, 1)), str(e))]) from None
     made: list[Suite] = []
     for number, document in enumerate(documents):
         raw = _mapping(document.value)
@@ -283,12 +285,10 @@ def _conditions(match: Mapping[str, Any]) -> Iterator[Json]:
     if kinds:
         yield {"name": "constraint-kinds", "expression": " || ".join(map(_of_kinds, kinds))}
     if match.get("namespaces"):
-        yield {
-            "name": "constraint-namespaces",
-            "expression": f"request.namespace == '' || {_like('request.namespace', match['namespaces'])}",
-        }
+        told = _like("request.namespace", _patterns(match, "namespaces"))
+        yield {"name": "constraint-namespaces", "expression": f"request.namespace == '' || {told}"}
     if match.get("excludedNamespaces"):
-        told = _like("request.namespace", match["excludedNamespaces"])
+        told = _like("request.namespace", _patterns(match, "excludedNamespaces"))
         yield {"name": "constraint-excluded-namespaces", "expression": f"request.namespace == '' || !({told})"}
     if match.get("name"):
         yield {"name": "constraint-name", "expression": _like("request.name", [match["name"]])}
@@ -297,12 +297,18 @@ def _conditions(match: Mapping[str, Any]) -> Iterator[Json]:
         yield {"name": "constraint-scope", "expression": f"request.namespace {sign} ''"}
 
 
+def _patterns(raw: Mapping[str, Any], key: str) -> list[str]:
+    """Raises _Unable."""
+    found = raw.get(key) or []
+    if not isinstance(found, list) or not all(isinstance(pattern, str) for pattern in found):
+        raise _Unable(f"constraint: match: {key} must be a list of texts")
+    return found
+
+
 def _of_kinds(raw: Json) -> str:
-    parts = [
-        f"request.kind.{field} in {_texts(given)}"
-        for field, given in (("group", raw.get("apiGroups")), ("kind", raw.get("kinds")))
-        if given and "*" not in given
-    ]
+    """Raises _Unable."""
+    given = {"group": _patterns(raw, "apiGroups"), "kind": _patterns(raw, "kinds")}
+    parts = [f"request.kind.{field} in {_texts(texts)}" for field, texts in given.items() if texts and "*" not in texts]
     return f"({' && '.join(parts)})" if parts else "true"
 
 
@@ -312,7 +318,8 @@ def _texts(values: Sequence[object]) -> str:
 
 def _like(what: str, patterns: Sequence[object]) -> str:
     """A `*` may stand at the ends of a pattern, and for anything."""
-    return " || ".join(f"{what}.matches({quoted('^' + str(p).replace('*', '.*') + '$')})" for p in patterns)
+    texts = [".*".join(map(re.escape, str(p).split("*"))) for p in patterns]
+    return " || ".join(f"{what}.matches({quoted(f'^{text}$')})" for text in texts)
 
 
 # ---------------------------------------------------------------- shapes

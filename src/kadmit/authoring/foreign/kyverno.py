@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadmit.api import registration, yaml
+from kadmit.authoring import positions
 from kadmit.authoring.foreign import decisions
 from kadmit.authoring.foreign.decisions import FAIL, PASS, SKIP
 from kadmit.authoring.manifests import File, Json, Manifest, Unreadable
@@ -48,8 +49,9 @@ class Expected:
         if found.result != self.result:
             because = f": {'; '.join(found.messages)}" if found.messages else ""
             faults.append(Fault("result", f"expected {self.result}, found {found.result}{because}"))
-        if self.patched is not None and outcome.object is not None:
-            faults += compared("patchedResources", outcome.settled(self.patched), outcome.object)
+        admitted = outcome.admission.object
+        if self.patched is not None and admitted is not None:
+            faults += compared("patchedResources", outcome.settled(self.patched), admitted)
         return faults
 
 
@@ -58,7 +60,7 @@ def read(file: File, files: Files) -> list[Suite]:
     try:
         documents = list(yaml.load_all(file.data))
     except yaml.YamlError as e:
-        raise BadSuite([Problem(file.name, 1, 1, str(e))]) from None
+        raise BadSuite([Problem(file.name, *(positions.fault(file.data) or (1, 1)), str(e))]) from None
     made: list[Suite] = []
     for number, document in enumerate(documents):
         if isinstance(document.value, dict) and document.value.get("kind") == "Test":
@@ -107,8 +109,8 @@ class _Reading:
             return ()
         pattern = posixpath.normpath(posixpath.join(self._folder, path))
         self._depends[pattern] = None
-        found = self._files.found(pattern)
         try:
+            found = self._files.found(pattern)
             made = [m for each in found for m in self._files.manifests(each)]
         except Unreadable as e:
             self._faults[field] = f"{field}: {e}"

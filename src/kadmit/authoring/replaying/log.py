@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from kadmit.api.meta import GroupVersionResource
-from kadmit.authoring.admitting import MANAGER
+from kadmit.authoring.requesting import MANAGER
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
+from kadmit.resources import connections
 
 Json: TypeAlias = dict[str, Any]
 
@@ -24,7 +25,7 @@ GROUP = "audit.k8s.io/"
 
 _READS = frozenset({"get", "list", "watch", "head", "options"})
 _WRITES = frozenset({"create", "update", "patch", "delete"})
-_CONNECTIONS = frozenset({"exec", "attach", "portforward", "proxy", "log"})
+_CONNECTIONS = connections.SUBRESOURCES | {"log"}
 _WITH_OBJECTS = ("Request", "RequestResponse")
 
 

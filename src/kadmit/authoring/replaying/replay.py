@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
-from kadmit.authoring.admitting import Admission, allowing
+from kadmit.authoring.admission import Admission
+from kadmit.authoring.cluster import allowing
 from kadmit.authoring.explanation import CHANGED, DENIED, FAILED
 from kadmit.authoring.manifests import File, Manifest
 from kadmit.authoring.replaying.findings import Findings, Judged

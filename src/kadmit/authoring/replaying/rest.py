@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.manifests import Manifest
 from kadmit.authoring.replaying.findings import Findings

@@ -93,7 +93,7 @@ def _slowest(run: Run, style: Style) -> Iterator[str]:
 def _summary(run: Run, style: Style) -> str:
     number = len(run.results)
     took = f" in {run.seconds:.2f} s" if style.timed else ""
-    written = sum(r.judged.golden is not None and not r.judged.faults for r in run.results)
+    written = sum(r.judged.golden is not None and "golden" not in (f.what for f in r.judged.faults) for r in run.results)
     golden = f", {written} golden file{'s' if written != 1 else ''} written" if written else ""
     counted = _counted(list(run.results), style)
     little = "" if run.covers_enough else style.paint(RED, f"; coverage is below {run.coverage_wanted:g}%")

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from kadmit.authoring.story.tree import BAD, CHANGE, DIFF, PLAIN, TITLE, WARN, Line, visible
+from kadmit.authoring.story.tree import BAD, CHANGE, DIFF, PLAIN, TITLE, WARN, Line
+from kadmit.authoring.visible import visible
 
 # NB: should an escape ever be forgotten, the browser still runs nothing and fetches nothing.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from kadmit.authoring.story.tree import BAD, CHANGE, CODE, DIFF, GOOD, PLAIN, QUIET, TITLE, WARN, Line, visible
+from kadmit.authoring.story.tree import BAD, CHANGE, CODE, DIFF, GOOD, PLAIN, QUIET, TITLE, WARN, Line
+from kadmit.authoring.visible import visible
 
 _STYLES = {GOOD: "green", BAD: "bold red", CHANGE: "cyan", WARN: "yellow", QUIET: "dim", PLAIN: "", TITLE: "bold"}
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.manifests import Json
 from kadmit.authoring.story import hints
 from kadmit.cel import jsonform, room

@@ -5,7 +5,7 @@ The chain records what happened, and `telling` works the rest out of that afterw
 
 from collections.abc import Sequence
 
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.manifests import Manifest
 from kadmit.authoring.story import telling, tree
 from kadmit.authoring.story.shape import Story

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kadmit.admission import events
 from kadmit.admission.events import MUTATING, POLICIES, VALIDATING, WEBHOOKS, Event
 from kadmit.admission.outcome import Record
-from kadmit.authoring.admitting import Admission
+from kadmit.authoring.admission import Admission
 from kadmit.authoring.explanation import SKIPPED
 from kadmit.authoring.manifests import Json, Manifest
 from kadmit.authoring.story import policies, webhooks

@@ -1,7 +1,6 @@
 """A story laid out as a tree of lines: what a terminal, a page and a plain text show, each in its own dress."""
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from kadmit.authoring.explanation import (
 from kadmit.authoring.story.policies import PUBLISHED
 from kadmit.authoring.story.shape import Bound, Called, Entry, Evaluated, Outcome, Run, Stage, Story, value_text
 from kadmit.authoring.story.telling import PASSED, REFUSED
+from kadmit.authoring.visible import visible
 from kadmit.cel.trace import Step
 from kadmit.cel.values import CelError, Value
 
@@ -32,7 +32,6 @@ MAX_SHOWN = 100  # characters of a value in a line
 _TONES = {ALLOWED: GOOD, PASSED: GOOD, PUBLISHED: GOOD, CHANGED: CHANGE, DENIED: BAD, FAILED: BAD, REFUSED: BAD}
 _TONES |= {WARNED: WARN, AUDITED: WARN, IGNORED: WARN, NOT_CALLED: PLAIN, UNCHANGED: PLAIN}
 _SIGNS = {GOOD: "✓", BAD: "✗", CHANGE: "~", WARN: "!", QUIET: "·", PLAIN: "·"}
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _VERBS = {"add": "+", "remove": "-", "replace": "~"}
 
 
@@ -62,11 +61,6 @@ def _indented(line: Line, depth: int) -> Iterator[str]:
         yield f"{indent}{line.sign + ' ' if line.sign else ''}{part}{at}".rstrip()
     for child in line.below:
         yield from _indented(child, depth + 1)
-
-
-def visible(text: str) -> str:
-    """What is in an object cannot steer a terminal, nor turn the order of letters round."""
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 # ---------------------------------------------------------------- the story

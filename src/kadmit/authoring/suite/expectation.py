@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kadmit.authoring.admission import OF_CALLS
 from kadmit.authoring.manifests import Json
 from kadmit.authoring.suite import partial
-from kadmit.authoring.suite.outcome import OF_CALLS, Fault, Outcome
+from kadmit.authoring.suite.outcome import Fault, Outcome
 from kadmit.authoring.suite.texts import Text
 from kadmit.patch import jsonpatch
 from kadmit.patch.errors import PatchError
@@ -75,7 +76,7 @@ class Expected:
     # ------------------------------------------------------------ admitted or denied
 
     def _of_decision(self, outcome: Outcome) -> Iterator[Fault]:
-        status = outcome.status
+        status = outcome.admission.status
         if self.denied is None:
             if status is not None:
                 yield Fault("admitted", f"expected to be admitted, was denied ({status.code} {status.reason}): {status.message}")
@@ -98,8 +99,8 @@ class Expected:
     # ------------------------------------------------------------ the object
 
     def _of_object(self, outcome: Outcome) -> Iterator[Fault]:
-        found = outcome.object
-        if outcome.status is not None or found is None:
+        found, before = outcome.admission.object, outcome.admission.before
+        if not outcome.admission.allowed or found is None:
             return  # NB: a refusal was told already; what is deleted is not expected to be anything
         if self.partial is not None:
             listed = list(partial.mismatches(self.partial, found, outcome.shape))
@@ -108,10 +109,10 @@ class Expected:
                 yield Fault("partial", f"and {len(listed) - _MAX_MISMATCHES} more")
         if self.object is not None:
             yield from compared("object", outcome.settled(self.object), found)
-        if self.unchanged and outcome.before is not None and outcome.before != found:
-            yield Fault("unchanged", "expected to stay as it was sent", difference(outcome.before, found, "sent", "admitted"))
-        if self.patch is not None and outcome.before is not None:
-            yield from self._of_patch(self.patch, outcome.before, found)
+        if self.unchanged and before is not None and before != found:
+            yield Fault("unchanged", "expected to stay as it was sent", difference(before, found, "sent", "admitted"))
+        if self.patch is not None and before is not None:
+            yield from self._of_patch(self.patch, before, found)
 
     def _of_patch(self, patch: Sequence[Any], before: Json, found: Json) -> Iterator[Fault]:
         """NB: several patches can say the same; so what counts is what comes of it."""
@@ -127,9 +128,9 @@ class Expected:
 
     def _of_words(self, outcome: Outcome) -> Iterator[Fault]:
         if self.warnings is not None:
-            yield from _of_warnings(self.warnings, outcome.warnings)
+            yield from _of_warnings(self.warnings, outcome.admission.warnings)
         if self.annotations is not None:
-            yield from _of_annotations(self.annotations, outcome.annotations)
+            yield from _of_annotations(self.annotations, outcome.admission.annotations)
 
     # ------------------------------------------------------------ webhooks
 

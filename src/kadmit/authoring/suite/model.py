@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from kadmit.authoring import visible
 from kadmit.authoring.manifests import File, Json, Manifest
 from kadmit.authoring.suite.outcome import Fault, Outcome
 
@@ -119,7 +120,9 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        """One line, whatever it quotes."""
+        told = f"{self.file}:{self.line}:{self.column}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        return visible.line(told)
 
 
 class BadSuite(ValueError):

@@ -1,12 +1,11 @@
-"""What came of one request, and what of it is not as expected."""
+"""What came of a case, and what of it is not as expected."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from kadmit.admission.outcome import Record
-from kadmit.api.errors import Status
+from kadmit.authoring.admission import OF_CALLS, Admission
 from kadmit.authoring.manifests import Json
 from kadmit.patch.shapes import Shape
 
@@ -18,8 +17,6 @@ _REFUSALS = (
     r'admission webhook "([^"]*)" ',
     r'failed calling webhook "([^"]*)": ',
 )
-# What the server leaves in the audit log about every mutating webhook; nobody expects it unless they name it.
-OF_CALLS = ("mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +29,11 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An object or a Status, and the words that go with it."""
+    """The admission of its request, and what else expectations want to know."""
 
-    operation: str
-    resource: str  # pod, deployment.apps
-    name: str
-    namespace: str
-    object: Json | None = None
-    status: Status | None = None
-    warnings: tuple[str, ...] = ()
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    admission: Admission  # NB: what it would be without admission, and events, only where somebody asked for them
     called: tuple[Called, ...] = ()
-    before: Json | None = None  # as it would be without admission; only where somebody compares
     shape: Shape | None = None  # of the object: where its lists have keys
-    record: Record = field(default_factory=Record)
     settle: Callable[[Json], Json | None] | None = None  # see `settled`
     unfit: Callable[[], str] = str  # why the server itself refuses the object, where only policies were asked
 
@@ -57,20 +45,21 @@ class Outcome:
     @property
     def refused_by(self) -> str:
         """The policy or webhook that refused it; nobody, where the request was refused for another reason."""
-        message = self.status.message if self.status is not None else ""
+        status = self.admission.status
+        message = status.message if status is not None else ""
         found = (re.search(pattern, message) for pattern in _REFUSALS)
         return next((m[1] for m in found if m is not None), "")
 
     def told(self) -> Json:
         """All of it, as golden files have it."""
-        made: dict[str, Any] = {"admitted": self.status is None}
-        if self.status is not None:
-            status = self.status
+        admission, status = self.admission, self.admission.status
+        made: dict[str, Any] = {"admitted": status is None}
+        if status is not None:
             made["denied"] = {"code": status.code, "reason": status.reason, "message": status.message}
-        if self.object is not None:
-            made["object"] = self.object
-        annotations = {k: v for k, v in sorted(self.annotations.items()) if not k.startswith(OF_CALLS)}
-        rest = {"warnings": list(self.warnings), "auditAnnotations": annotations, "webhooks": [c.name for c in self.called]}
+        if admission.object is not None:
+            made["object"] = admission.object
+        annotations = {k: v for k, v in sorted(admission.annotations.items()) if not k.startswith(OF_CALLS)}
+        rest = {"warnings": list(admission.warnings), "auditAnnotations": annotations, "webhooks": [c.name for c in self.called]}
         return made | {k: v for k, v in rest.items() if v}
 
 

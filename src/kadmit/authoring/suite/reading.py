@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from kadmit.api import registration, yaml
+from kadmit.authoring import positions
 from kadmit.authoring.manifests import File, Json, Manifest, Unreadable
 from kadmit.authoring.suite import expecting, scripts
 from kadmit.authoring.suite.expectation import Expected
@@ -50,7 +51,7 @@ class Files(Protocol):
         """The objects of a file. Raises Unreadable."""
 
     def found(self, pattern: str) -> Sequence[str]:
-        """The files that a path, a folder or a glob names, sorted; none if there are none."""
+        """The files that a path, a folder or a glob names, sorted; none if there are none. Raises Unreadable."""
 
     def text(self, path: str) -> str | None:
         """What a file holds, None if it is not there. Raises Unreadable."""
@@ -62,7 +63,7 @@ def read(file: File, files: Files) -> Suite:
     try:
         documents = list(yaml.load_all(file.data))
     except yaml.YamlError as e:
-        raise BadSuite([Problem(file.name, *_place_of(str(e)), str(e))]) from None
+        raise BadSuite([Problem(file.name, *(positions.fault(file.data) or (1, 1)), str(e))]) from None
     if len(documents) > 1:
         raise BadSuite([Problem(file.name, 1, 1, f"holds {len(documents)} documents: a suite is one")])
     document = documents[0] if documents else yaml.Document(None)
@@ -72,11 +73,6 @@ def read(file: File, files: Files) -> Suite:
     if problems.found:
         raise BadSuite(sorted(dict.fromkeys(problems.found), key=lambda p: (p.line, p.column)), tuple(reading.depends))
     return made
-
-
-def _place_of(message: str) -> tuple[int, int]:
-    found = re.search(r"line ([0-9]{1,9})", message)
-    return (int(found[1]) if found else 1), 1
 
 
 def _repeated(name: str, text: str) -> Problem:
@@ -108,7 +104,8 @@ class _Reading:
         self._folder = posixpath.dirname(file.name)
         self.depends: dict[str, None] = {file.name: None}
         self._hooks: set[str] = set()
-        self._goldens: set[str] = set()
+        self._goldens: dict[str, Node] = {}
+        self._sources = {posixpath.normpath(file.name)}  # what a golden file would be written over
 
     def suite(self, node: Node) -> Suite:
         if not node.known(SUITE):
@@ -123,6 +120,8 @@ class _Reading:
         defaults = node.at("defaults") if node.has("defaults") else Node(self._problems, (), {})
         defaults.known(DEFAULTS)
         cases = tuple(self._cases(node, defaults))
+        for path in self._goldens.keys() & self._sources:
+            self._goldens[path].complain_at_value(f'"{path}" is a file that the suite reads', "--update would write over it")
         return Suite(self._file, cases, present, scripted, tuple(self.depends))
 
     # ------------------------------------------------------------ what is there
@@ -136,8 +135,12 @@ class _Reading:
             yield self._inline(node)
             return
         pattern = self._path(node.text(wanted="an object, or the path of a file"))
-        found = self._files.found(pattern) if node.value else []
         self.depends[pattern] = None
+        try:
+            found = self._files.found(pattern) if node.value else []
+        except Unreadable as e:
+            node.complain_at_value(str(e))
+            return
         if not found and isinstance(node.value, str):
             node.complain_at_value(f'"{node.value}" names no file', f"looked for {pattern}")
         for path in found:
@@ -148,6 +151,7 @@ class _Reading:
 
     def _manifests(self, node: Node, path: str) -> Sequence[Manifest]:
         self.depends[path] = None
+        self._sources.add(path)
         try:
             found = self._files.manifests(path)
         except Unreadable as e:
@@ -228,7 +232,7 @@ class _Reading:
         path = self._path(node.text().replace("{case}", _NOT_PLAIN.sub("-", name).strip("-")))
         if path in self._goldens:
             node.complain_at_value(f'another case has the golden file "{path}"', "write {case} in the path for the case's name")
-        self._goldens.add(path)
+        self._goldens[path] = node
         self.depends[path] = None
         try:
             return Golden(path, self._files.text(path))
@@ -349,4 +353,5 @@ def _complain_of_reference(node: Node, path: str, which: str, manifests: Sequenc
 def webhook_names(manifests: Iterable[Manifest]) -> set[str]:
     """The names of all webhooks of these configurations."""
     configurations = [m.value for m in manifests if m.kind.group == registration.GROUP and m.kind.kind in _HOOKS]
-    return {str(hook.get("name")) for c in configurations for hook in c.get("webhooks") or () if isinstance(hook, dict)}
+    listed = [c["webhooks"] for c in configurations if isinstance(c.get("webhooks"), list)]
+    return {str(hook.get("name")) for hooks in listed for hook in hooks if isinstance(hook, dict)}

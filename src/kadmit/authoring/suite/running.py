@@ -221,7 +221,7 @@ class Judge:
                 raise Unusable(f"no policy is ever asked about this object, the server itself refuses it: {unfit}")
             told = outcome.told() if case.golden is not None else {}
             if self._coverage is not None:
-                self._coverage.observe(outcome.record)
+                self._coverage.observe(outcome.admission.record)
         golden = None
         if case.golden is not None:
             of_golden, golden = against_golden(case.golden, told, update=self._wish.update)
@@ -234,7 +234,7 @@ class Judge:
 
         with world.tried(planned.case, _scripts(planned), compared=True, followed=True) as outcome:
             around = (*planned.suite.fixtures, *planned.case.fixtures)
-            return story.text(world.admission(planned.case, outcome), around)
+            return story.text(outcome.admission, around)
 
 
 def _made(suite: Suite) -> World | str:

@@ -31,6 +31,9 @@ def _reply(node: Node) -> Reply:
     does = [key for key in _DOES if node.has(key)]
     if len(does) > 1 and set(does) != {ALLOW, "patch"}:
         node.complain(f"must do one thing, does {' and '.join(does)}")
+    for key in (ALLOW, TIMEOUT):
+        if node.has(key) and not _is_said(node.at(key)):
+            node.at(key).complain("must be true", "write deny for a webhook that does not allow" if key == ALLOW else "")
     return _done(node, next((d for d in does if d != ALLOW), ALLOW))
 
 
@@ -48,8 +51,13 @@ def _done(node: Node, does: str) -> Reply:
     if does in (FAIL, TIMEOUT):
         if warnings or annotations:
             node.complain(f"a call that ends in {does} says nothing else")
-        return Reply(does, message=value.value if does == FAIL and isinstance(value.value, str) else "")
+        return Reply(does, message=value.text() if does == FAIL and not _is_said(value) else "")
     return Reply(ALLOW, warnings=warnings, annotations=annotations)
+
+
+def _is_said(node: Node) -> bool:
+    """Whether nothing is told but that it is so, which nobody can deny: what should be `false` has another word."""
+    return node.value is None or node.value is True
 
 
 def _denial(node: Node, warnings: tuple[str, ...], annotations: dict[str, str]) -> Reply:

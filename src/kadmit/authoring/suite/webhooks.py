@@ -4,6 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from kadmit.admission import replies
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call, Webhook
 from kadmit.api.gojson import marshal, quoted
@@ -27,10 +28,10 @@ class Scripted:
 
     def _answer(self, call: Call) -> Answer:
         name = call.webhook.name
-        replies = self._scripts.get(name, _ALLOWS)
+        script = self._scripts.get(name, _ALLOWS)
         before = sum(called.name == name for called in self.called)
         self.called.append(Called(name, {"uid": UID, **call.request}))
-        return answer(call, replies[min(before, len(replies) - 1)])
+        return answer(call, script[min(before, len(script) - 1)])
 
 
 def answer(call: Call, reply: Reply) -> Answer:
@@ -39,9 +40,11 @@ def answer(call: Call, reply: Reply) -> Answer:
         return Answer(failure=f"failed to call webhook: {_post(call.webhook)}: context deadline exceeded", code=504)
     if reply.does == FAIL:
         return Answer(failure=f"failed to call webhook: {reply.message or f'{_post(call.webhook)}: EOF'}")
-    response = {"uid": UID, **reply.response} if reply.does == RESPONSE and reply.response is not None else _response(reply)
     version = f"admission.k8s.io/{call.version}"
-    return Answer(UID, {"apiVersion": version, "kind": "AdmissionReview", "response": response})
+    if reply.does == RESPONSE and reply.response is not None:
+        written = {"apiVersion": version, "kind": "AdmissionReview", "response": {"uid": UID, **reply.response}}
+        return replies.read(call, UID, status=200, content_type="application/json", body=marshal(written).encode())
+    return Answer(UID, {"apiVersion": version, "kind": "AdmissionReview", "response": _response(reply)})
 
 
 def _response(reply: Reply) -> Json:

@@ -7,45 +7,31 @@ and cases may run in any order and in any process.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from kadmit.admission import chain
 from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record
 from kadmit.admission.webhooks import Call
-from kadmit.api.errors import ApiError, Status
-from kadmit.api.gojson import marshal
-from kadmit.api.meta import GroupVersionKind
+from kadmit.api.errors import ApiError
+from kadmit.authoring import requesting
+from kadmit.authoring.admission import shown
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.manifests import Json, Manifest
 from kadmit.authoring.registering import current
+from kadmit.authoring.requesting import Maker, Wanted
+from kadmit.authoring.suite import judging
 from kadmit.authoring.suite.model import Ask, Case, Scripts
 from kadmit.authoring.suite.outcome import Outcome
 from kadmit.authoring.suite.webhooks import Scripted
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.cel.library.authorizer import User
-from kadmit.matching.attributes import CONNECT, CREATE, DELETE, UPDATE, Attributes
-from kadmit.resources import bodies, verbs
-from kadmit.resources.context import Context, Options, Target, metadata_of, with_metadata
-from kadmit.resources.deleting import DeleteOptions
-from kadmit.resources.effects import Put
+from kadmit.matching.attributes import CONNECT, CREATE, DELETE, UPDATE
+from kadmit.resources import connections, verbs
+from kadmit.resources.context import Options, Target, metadata_of, with_metadata
 from kadmit.resources.state import Name, Place, place_of
-from kadmit.resources.verbs import Answered, Verb
 
-if TYPE_CHECKING:
-    from kadmit.authoring.admitting import Admission
-
-MANAGER = "kadmit"
-_MADE_UP = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
 ACTIONS = ("binding", "eviction")  # parts of an object to which something is posted
-CONNECTIONS = {
-    ("pods", "exec"): "PodExecOptions",
-    ("pods", "attach"): "PodAttachOptions",
-    ("pods", "portforward"): "PodPortForwardOptions",
-    ("pods", "proxy"): "PodProxyOptions",
-    ("services", "proxy"): "ServiceProxyOptions",
-    ("nodes", "proxy"): "NodeProxyOptions",
-}
 
 
 class World:
@@ -77,29 +63,6 @@ class World:
                 self._state.apply(place, name, value, revision)
             self._state.revision = revision
 
-    def admission(self, case: Case, outcome: Outcome) -> "Admission":
-        """An outcome as stories are told of it."""
-        from kadmit.authoring import explanation
-        from kadmit.authoring.admitting import Admission
-
-        manifest = case.ask.object or case.ask.old
-        assert manifest is not None
-        refused = outcome.status is not None
-        return Admission(
-            manifest=manifest,
-            operation=outcome.operation,
-            resource=outcome.resource,
-            name=outcome.name,
-            namespace=outcome.namespace,
-            before=outcome.before,
-            object=outcome.object,
-            status=outcome.status,
-            warnings=outcome.warnings,
-            annotations=dict(outcome.annotations),
-            steps=explanation.steps(self._state, outcome.record, calls=True, refused=refused),
-            record=outcome.record,
-        )
-
     # ------------------------------------------------------------ surroundings
 
     def _object(self, manifest: Manifest) -> Json:
@@ -124,9 +87,9 @@ class World:
             return ADMIN
         key = (ask.user, ask.groups, ask.uid, tuple(ask.extra.items()))
         if key not in self._users:
-            from kadmit.authoring.requests import person
+            from kadmit.authoring.person import person
 
-            self._users[key] = person(ask.user, ask.groups, uid=ask.uid, extra=dict(ask.extra))
+            self._users[key] = person(ask.user, ask.groups, uid=ask.uid, extra=ask.extra)
         return self._users[key]
 
     # ------------------------------------------------------------ one request
@@ -143,12 +106,8 @@ class World:
         operation = self._operation(ask, target, main)
         if operation == DELETE and verbs.stored(self._state, target) is None:
             self._place(_in_namespace(self._object(main), target), undo)
-        source = _in_namespace(_source(ask.object or main), target)
         self._scripted = Scripted(scripts)
-        record = Record(events=[] if followed else None)
-        context = self._context(ask, operation, record)
-        answered, status = self._answered(self._verb(context, operation, target, source, ask))
-        return self._told(ask, operation, target, source, answered, status, record, compared=compared)
+        return self._outcome(ask, operation, target, compared=compared, followed=followed)
 
     def _target(self, main: Manifest, ask: Ask) -> Target:
         """Where the object of a request lives. Raises Unusable."""
@@ -170,129 +129,64 @@ class World:
         if not present and (operation == UPDATE or target.subresource):
             about = f"{target.resource.singular} {target.name}"
             raise Unusable(f"{main.place()}: there is no {about} to {operation}: give it as oldObject or as a fixture")
-        if operation == CONNECT and (target.resource.plural, target.subresource) not in CONNECTIONS:
-            there = ", ".join(f"{plural}/{sub}" for plural, sub in CONNECTIONS)
+        if operation == CONNECT and not connections.is_about(target):
+            there = ", ".join(f"{plural}/{sub}" for plural, sub in connections.OPTIONS)
             raise Unusable(f"{main.place()}: nobody connects to {target.resource.plural}: subresources to CONNECT to are {there}")
         return operation
 
-    def _context(self, ask: Ask, operation: str, record: Record, *, admission: bool = True) -> Context:
-        state = self._state
-        return Context(
-            state.known,
-            state.world(self._cluster.authorizer),
-            state.snapshot,
-            self._user(ask),
-            _options(ask, operation),
-            self.workspace.given(),
-            record,
-            state.pool,
-            mutating=admission,
-            validating=admission,
-            allow_privileged=self._cluster.allow_privileged,
-        )
-
-    def _verb(self, context: Context, operation: str, target: Target, source: Json, ask: Ask) -> Verb:
-        if operation == DELETE:
-            return verbs.delete(context, self._state, target, DeleteOptions())
-        if operation == CONNECT:
-            return _connect(context, target, ask.options)
-        body = self._body(operation, target, source)
-        if ask.policies_only:
-            return _ask_policies(context, operation, target, body, verbs.stored(self._state, target))
-        if operation == CREATE:
-            at = target if target.subresource else replace(target, name="")
-            return verbs.create(context, self._state, at, body)
-        return verbs.update(context, self._state, target, body)
-
-    def _body(self, operation: str, target: Target, source: Json) -> bytes:
-        """NB: a file holds what somebody read once: the version it had then says nothing here."""
-        live = None if operation == CREATE else verbs.stored(self._state, target)
-        version = metadata_of(live).get("resourceVersion") if live is not None else None
-        return marshal(with_metadata(source, resourceVersion=version)).encode()
-
-    def _answered(self, verb: Verb) -> tuple[Json | None, Status | None]:
+    def _outcome(self, ask: Ask, operation: str, target: Target, *, compared: bool, followed: bool) -> Outcome:
         """Webhooks answer from their scripts; what is written is not kept."""
-        try:
-            effect = next(verb)
-            while True:
-                effect = verb.send(self._state.revision + 1 if isinstance(effect, Put) else self._ask(effect))
-        except StopIteration as end:
-            answered: Answered = end.value
-            return answered.object, None
-        except ApiError as error:
-            return None, error.status
-
-    # ------------------------------------------------------------ what came of it
-
-    def _told(
-        self,
-        ask: Ask,
-        operation: str,
-        target: Target,
-        source: Json,
-        answered: Json | None,
-        status: Status | None,
-        record: Record,
-        *,
-        compared: bool,
-    ) -> Outcome:
-        sent = metadata_of(source)
+        manifest = ask.object or ask.old
+        assert manifest is not None
+        source = current(manifest.value, manifest.kind)
+        wanted = self._wanted(ask, manifest, operation, target, source)
+        record = Record(events=[] if followed else None)
+        answered, status = requesting.answer(self._cluster, wanted, record, kept=False)
 
         def settle(value: Json) -> Json | None:
-            made = self._unjudged(ask, operation, target, _in_namespace(value, target))
-            return None if made is None else _shown(made, metadata_of(value))
+            made = self._unjudged(self._wanted(ask, manifest, operation, target, value))
+            return None if made is None else shown(made, metadata_of(value))
 
         def unfit() -> str:
-            return self._refusal(ask, operation, target, source) if ask.policies_only else ""
+            return self._refusal(replace(ask, policies_only=False), wanted) if ask.policies_only else ""
 
-        made = None if operation == DELETE or answered is None else _shown(answered, sent)
-        before = settle(source) if compared and operation in (CREATE, UPDATE) else None
+        before = self._unjudged(wanted) if compared else None
         return Outcome(
-            operation=operation,
-            resource=".".join(p for p in (target.resource.singular, target.resource.group) if p),
-            name=str(metadata_of(answered or {}).get("name") or target.name or sent.get("generateName") or ""),
-            namespace=target.namespace,
-            object=made,
-            status=status,
-            warnings=tuple(dict.fromkeys(record.warnings)),
-            annotations=record.annotations,
+            admission=requesting.told(wanted, record, answered, status, before),
             called=tuple(self._scripted.called),
-            before=before,
             shape=self._state.known.shape(target.kind),
-            record=record,
             settle=settle,
             unfit=unfit,
         )
 
-    def _refusal(self, ask: Ask, operation: str, target: Target, source: Json) -> str:
+    def _wanted(self, ask: Ask, manifest: Manifest, operation: str, target: Target, source: Json) -> Wanted:
+        body = requesting.body(self._state, operation, target, _in_namespace(source, target))
+        verb = self._verb(ask, operation, target, body)
+        return Wanted(manifest, operation, target, verb, _options(ask, operation), self._user(ask), body)
+
+    def _verb(self, ask: Ask, operation: str, target: Target, body: bytes) -> Maker:
+        if operation == CONNECT:
+            return partial(judging.connect, target=target, options=ask.options)
+        if ask.policies_only and operation != DELETE:
+            live = verbs.stored(self._state, target)
+            return partial(judging.write, operation=operation, target=target, body=body, live=live)
+        return requesting.verb(self._state, operation, target, body)
+
+    # ------------------------------------------------------------ without admission
+
+    def _refusal(self, ask: Ask, wanted: Wanted) -> str:
         """Why the server would not take an object, even if no policy had anything against it."""
-        if operation not in (CREATE, UPDATE):
+        if wanted.operation not in (CREATE, UPDATE):
             return ""
-        context = self._context(ask, operation, Record(), admission=False)
-        _, status = self._answered(self._verb(context, operation, target, source, replace(ask, policies_only=False)))
+        fully = replace(wanted, verb=self._verb(ask, wanted.operation, wanted.target, wanted.body))
+        _, status = requesting.answer(self._cluster, fully, Record(), judged=False, kept=False)
         return "" if status is None else status.message
 
-    def _unjudged(self, ask: Ask, operation: str, target: Target, source: Json) -> Json | None:
+    def _unjudged(self, wanted: Wanted) -> Json | None:
         """An object as it would be if there were no admission; merely read, where it is invalid as it is."""
-        if operation not in (CREATE, UPDATE) or target.subresource in ACTIONS:
+        if wanted.operation not in (CREATE, UPDATE) or wanted.target.subresource in ACTIONS:
             return None
-        context = self._context(ask, operation, Record(), admission=False)
-        made, status = self._answered(self._verb(context, operation, target, source, ask))
-        if status is None:
-            return made
-        try:
-            return bodies.read(context, target, self._body(operation, target, source))
-        except ApiError:
-            return None
-
-
-def _shown(value: Json, sent: Json) -> Json:
-    """An object without what a server makes up, unless it was sent."""
-    return with_metadata(value, **{key: None for key in _MADE_UP if key not in sent or key == "managedFields"})
-
-
-def _source(manifest: Manifest) -> Json:
-    return current(manifest.value, manifest.kind)
+        return requesting.unjudged(self._cluster, wanted) or requesting.as_read(self._cluster, wanted)
 
 
 def _in_namespace(value: Json, target: Target) -> Json:
@@ -303,7 +197,7 @@ def _usual(target: Target, *, present: bool) -> str:
     """What is mostly done with such an object."""
     if not target.subresource:
         return UPDATE if present else CREATE
-    if (target.resource.plural, target.subresource) in CONNECTIONS:
+    if connections.is_about(target):
         return CONNECT
     return CREATE if target.subresource in ACTIONS else UPDATE
 
@@ -311,50 +205,5 @@ def _usual(target: Target, *, present: bool) -> str:
 def _options(ask: Ask, operation: str) -> Options:
     if operation == CONNECT:
         return Options()
-    raw: dict[str, Any] = {"kind": f"{operation.capitalize()}Options", "apiVersion": "meta.k8s.io/v1"}
-    if ask.dry_run:
-        raw["dryRun"] = ["All"]
-    if operation != DELETE:
-        raw |= {"fieldManager": MANAGER, "fieldValidation": ask.field_validation}
-    return Options(dry_run=ask.dry_run, manager=MANAGER, field_validation=ask.field_validation, raw=raw)
-
-
-def _ask_policies(context: Context, operation: str, target: Target, body: bytes, live: Json | None) -> Verb:
-    """CREATE or UPDATE, as far as admission: an object that the server would refuse for other reasons is judged all the same."""
-    new = bodies.read(context, target, body)
-    attributes = Attributes(
-        kind=target.kind,
-        resource=target.gvr,
-        operation=operation,
-        name=target.name,
-        namespace=target.admission_namespace,
-        subresource=target.subresource,
-        object=new,
-        old_object=live if operation == UPDATE else None,
-        options=context.options.raw or None,
-        dry_run=context.options.dry_run,
-        user=context.user,
-    )
-    if context.mutating:
-        attributes = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
-    if context.validating:
-        yield from chain.validate(context.snapshot, attributes, context.world, context.record)
-    return Answered(attributes.object or {})
-
-
-def _connect(context: Context, target: Target, options: Json) -> Verb:
-    """CONNECT, as far as admission: there is no node to connect to."""
-    kind = CONNECTIONS[target.resource.plural, target.subresource]
-    attributes = Attributes(
-        kind=GroupVersionKind("", "v1", kind),
-        resource=target.gvr,
-        operation=CONNECT,
-        name=target.name,
-        namespace=target.namespace,
-        subresource=target.subresource,
-        object={"kind": kind, "apiVersion": "v1", **options},
-        user=context.user,
-    )
-    after = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
-    yield from chain.validate(context.snapshot, after, context.world, context.record)
-    return Answered(after.object or {})
+    more = {} if operation == DELETE else {"fieldValidation": ask.field_validation}
+    return requesting.options(operation, dry_run=ask.dry_run, field_validation=ask.field_validation, more=more)

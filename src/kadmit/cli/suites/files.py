@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kadmit.authoring import manifests
-from kadmit.authoring.manifests import File, Manifest, Unreadable
+from kadmit.authoring.manifests import Manifest, Unreadable
 from kadmit.authoring.suite.model import Suite
+from kadmit.cli import files
 
 _OURS = ("kadmit-test.yaml", "kadmit-test.yml", "*.kadmit-test.yaml", "*.kadmit-test.yml")
 _KYVERNOS = ("kyverno-test.yaml", "kyverno-test.yml")
@@ -23,21 +24,13 @@ def stamp(path: str) -> Stamp | None:
     """What changes when a file does; None if it is not there."""
     try:
         found = os.stat(path)  # noqa: PTH116  # asked all the time while watching, and Path takes longer than the answer
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def is_file(path: str) -> bool:
     return Path(path).is_file()
-
-
-def read(path: str) -> File:
-    """Raises Unreadable."""
-    try:
-        return File(path, Path(path).read_bytes())
-    except OSError as e:
-        raise Unreadable(f"{path}: {e.strerror}") from None
 
 
 class Disk:
@@ -50,23 +43,25 @@ class Disk:
         now = stamp(path)
         known = self._read.get(path)
         if known is None or known[0] != now:
-            known = self._read[path] = now, tuple(manifests.read(read(path)))
+            known = self._read[path] = now, tuple(manifests.read(files.file(path)))
         return known[1]
 
     def found(self, pattern: str) -> Sequence[str]:
         """As kubectl reads a folder: YAML and JSON in it, not in folders inside of it."""
-        path = Path(pattern)
-        if path.is_dir():
-            return sorted(str(p) for p in path.iterdir() if p.suffix in _ENDINGS and p.is_file())
-        return [pattern] if path.is_file() else sorted(str(p) for p in _matching(path) if p.is_file())
+        with files.named(pattern):
+            path = Path(pattern)
+            if path.is_dir():
+                return sorted(str(p) for p in path.iterdir() if p.suffix in _ENDINGS and p.is_file())
+            return [pattern] if path.is_file() else sorted(str(p) for p in _matching(path) if p.is_file())
 
     def text(self, path: str) -> str | None:
-        try:
-            return Path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError) as e:
-            raise Unreadable(f"{path}: {e}") from None
+        with files.named(path):
+            try:
+                return Path(path).read_text(encoding="utf-8")
+            except FileNotFoundError:
+                return None
+            except UnicodeDecodeError:
+                raise Unreadable(f"{path}: must be UTF-8") from None
 
 
 def _matching(pattern: Path) -> Iterator[Path]:
@@ -80,13 +75,16 @@ def suites(paths: Iterable[str]) -> list[str]:
     """The files of suites that these paths name, folders searched to their depths. Raises Unreadable."""
     found: dict[str, None] = {}
     for path in paths:
+        if not path:
+            raise Unreadable('"" is no path')
         plain = Path(os.path.normpath(path))
-        if plain.is_dir():
-            found |= dict.fromkeys(_inside(plain))
-        elif plain.exists():
-            found[str(plain)] = None
-        else:
-            raise Unreadable(f"{path}: there is no such file or folder")
+        with files.named(path):
+            if plain.is_dir():
+                found |= dict.fromkeys(_inside(plain))
+            elif plain.exists():
+                found[str(plain)] = None
+            else:
+                raise Unreadable(f"{path}: there is no such file or folder")
     return list(found)
 
 
@@ -112,7 +110,7 @@ def _holds(path: Path, mark: bytes) -> bool:
 
 def suite(path: str, disk: Disk) -> list[Suite]:
     """What a file of suites holds; files of other tools may hold several. Raises Unreadable and BadSuite."""
-    file, name = read(path), Path(path).name
+    file, name = files.file(path), Path(path).name
     is_ours = _is_named(name, _OURS)
     if not is_ours and (_KYVERNO_MARK in file.data or _is_named(name, _KYVERNOS)):
         from kadmit.authoring.foreign import kyverno

@@ -43,7 +43,7 @@ def _run(settings: "testing.Settings", watched: "_Watched", changed: Sequence[st
         else:
             testing.show(settings, testing.run(settings, planned))
             watched.settle(suites)  # golden files may just have been written
-    click.echo(f"watching {watched.number} files", err=True)
+    click.echo(f"watching {watched.number} file{'' if watched.number == 1 else 's'}", err=True)
 
 
 class _Watched:

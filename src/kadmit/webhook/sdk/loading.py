@@ -33,6 +33,8 @@ class Source:
 
     def load(self) -> App:
         """Raises LoadError."""
+        if not all(part.isidentifier() for part in self._module.split(".")):
+            raise LoadError(f"{self._module!r} is no name of a module: give module:app or file.py:app")
         if str(self._folder) not in sys.path:
             sys.path.insert(0, str(self._folder))
         try:
@@ -41,7 +43,7 @@ class Source:
             if error.name == self._module:
                 raise LoadError(f"there is no module {self._module!r} in {self._folder}") from None
             raise LoadError(f"module {self._module!r} cannot be loaded: {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # NB: a script that ends itself would end us, as if all were well
             raise LoadError(f"module {self._module!r} cannot be loaded: {type(error).__name__}: {error}") from error
         finally:
             self._stamps = dict(self._found())
