@@ -15,6 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
+from kadmit import tracing
 from kadmit.access import tokenfile
 from kadmit.access.always import AlwaysAllow
 from kadmit.access.identity import Identities, authenticated
@@ -173,6 +174,7 @@ class _Worker:
             max_body=flags.max_request_bytes,
             request_timeout=flags.request_timeout,
             log=self._log,
+            spans=tracing.spans("kadmit.server"),
         )
 
     async def _keep_certificates(self) -> None:

@@ -6,7 +6,7 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,13 +136,17 @@ class Running:
 
 
 @contextmanager
-def running(data: Path, *flags: str) -> Iterator[Running]:
+def running(data: Path, *flags: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
     """A server on a free port, ended with the block."""
     data.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "kadmit", "serve", "--storage=memory", "--secure-port=0", f"--data-dir={data}"]
     with (data / "stderr").open("w") as errors:
         process = subprocess.Popen(
-            [*command, f"--token-auth-file={TOKENS}", *flags], stdout=subprocess.PIPE, stderr=errors, text=True
+            [*command, f"--token-auth-file={TOKENS}", *flags],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, **(environment or {})},
         )
     try:
         assert process.stdout is not None

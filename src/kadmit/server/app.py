@@ -36,6 +36,7 @@ from kadmit.server.metrics import Metrics
 from kadmit.server.plain import Plain
 from kadmit.server.routes import BadEscape, Routes
 from kadmit.server.wholeanswer import Header, WholeAnswer
+from kadmit.tracing import Spans
 
 MAX_BODY = 3 * 1024 * 1024
 _NOBODY = User("")
@@ -60,18 +61,32 @@ class Server:
     log: Log | None = None
     inflight: Inflight = field(default_factory=Inflight)
     routes: Routes = field(default_factory=Routes)
+    spans: Spans | None = None  # None: nobody would see them
     _users: dict[str, User] = field(default_factory=dict)  # by what they last showed: tokens do not change
     _modes: dict[str, str] = field(default_factory=dict)  # by requester: how they were last allowed to impersonate
     _watches: set["asyncio.Task[Any]"] = field(default_factory=set)
 
     def http(self) -> HttpServer:
-        return HttpServer(self.handle, max_body=self.max_body)
+        return HttpServer(self.handle if self.spans is None else self.traced, max_body=self.max_body)
 
     def end_watches(self) -> None:
         for task in list(self._watches):
             task.cancel()
 
     # ------------------------------------------------------------ one request
+
+    async def traced(self, request: web.BaseRequest) -> web.StreamResponse:
+        """A span for each request, below the client's."""
+        assert self.spans is not None
+        method, url = request.method, request.raw_path
+        about = {"http.request.method": method, "url.path": request.path}
+        with self.spans.served(method, request.headers, about) as span:
+            response = await self.handle(request)
+            route = self.routes.find(method, url)
+            if route is not None and route.info.resource:
+                span.update_name(f"{route.info.verb} {route.info.resource}")
+            span.set_attribute("http.response.status_code", response.status)
+            return response
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         begun = time.time()

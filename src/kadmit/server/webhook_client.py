@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 from uuid import uuid4
 
 import orjson
 from multidict import CIMultiDict
 
+from kadmit import tracing
 from kadmit.admission import replies
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
@@ -28,6 +29,9 @@ from kadmit.server.tls import TlsError
 from kadmit.server.webhook_exchange import Exchange, Fault, Reply
 from kadmit.server.webhook_target import Target, TargetError
 from kadmit.server.webhook_transport import Transport, Transports, Trust
+from kadmit.tracing import Spans
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 _HEADERS = {
     "User-Agent": "kube-apiserver-admission",
@@ -35,6 +39,7 @@ _HEADERS = {
     "Content-Type": "application/json",
     "Accept-Encoding": "gzip",
 }
+_UNTRACED: Mapping[str, str] = {}
 _RETRIES = 10
 _SECONDS = re.compile(r"[+-]?[0-9]{1,9}\Z")
 
@@ -52,6 +57,7 @@ class WebhookClient:
         self._credentials = credentials or {}
         self._proxies = Proxies.from_environment(os.environ) if proxies is None else proxies
         self._transports = Transports(services or NoServices())
+        self._spans = tracing.spans("kadmit.server")
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,16 +83,21 @@ class WebhookClient:
     async def _timed(self, call: Call, deadline: float | None) -> Answer:
         clock = asyncio.get_running_loop().time
         begun = clock()
-        answer = await self._answer(call, deadline)
+        answer = await (self._answer(call, deadline) if self._spans is None else self._traced(self._spans, call, deadline))
         return replace(answer, seconds=clock() - begun)
 
-    async def _answer(self, call: Call, deadline: float | None) -> Answer:
+    async def _traced(self, spans: Spans, call: Call, deadline: float | None) -> Answer:
+        attributes = {"kadmit.webhook": call.webhook.name, "kadmit.mutating": call.mutating}
+        with spans.called(f"call webhook {call.webhook.name}", attributes) as headers:
+            return await self._answer(call, deadline, headers)
+
+    async def _answer(self, call: Call, deadline: float | None, trace: Mapping[str, str] = _UNTRACED) -> Answer:
         try:
             target = webhook_target.of(call.webhook.name, call.webhook.client)
             identity = self._identity(call, target)
             trust = Trust(call.webhook.client.get("caBundle") or "", identity.pair, target.service)
             with self._transports.lease(trust) as transport:
-                return await self._ask(call, target, identity, transport, deadline)
+                return await self._ask(call, target, (*identity.headers, *trace.items()), transport, deadline)
         except (TargetError, CredentialError, TlsError) as e:
             return Answer(failure=f"could not get REST client: {e}", code=500)
 
@@ -94,14 +105,14 @@ class WebhookClient:
         credentials = self._credentials.get(MUTATING if call.mutating else VALIDATING)
         return credentials.identity(target.authority) if credentials else Identity()
 
-    async def _ask(self, call: Call, target: Target, identity: Identity, transport: Transport, deadline: float | None) -> Answer:
+    async def _ask(self, call: Call, target: Target, more: Headers, transport: Transport, deadline: float | None) -> Answer:
         now = asyncio.get_running_loop().time()
         ends = now + call.webhook.timeout if deadline is None else min(now + call.webhook.timeout, deadline)
         if ends <= now:
             return replies.failed(network_faults.DEADLINE)
         uid = str(uuid4())
         url, body = target.within(math.ceil(ends - now)), orjson.dumps(call.review(uid))
-        headers = CIMultiDict((*_HEADERS.items(), *identity.headers))
+        headers = CIMultiDict((*_HEADERS.items(), *more))
         exchange = Exchange(transport, url, headers, body, self._proxies)
         try:
             async with asyncio.timeout_at(ends):

@@ -1,14 +1,11 @@
-"""Spans for OpenTelemetry, where the process has set it up: one a review, below the span of the API server that asked.
-
-Whoever wants spans has loaded the package and given it a provider, be it by `opentelemetry-instrument`. Nobody else pays for
-loading it, or for spans that go nowhere.
-"""
+"""A review as a span, below the span of the API server that asked."""
 
 import contextlib
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kadmit import tracing
+from kadmit.tracing import Spans
 from kadmit.webhook.review import Response, Review
 
 
@@ -27,29 +24,20 @@ class Span:
 class Tracer:
     """Makes spans."""
 
-    def __init__(self) -> None:
-        from opentelemetry import propagate, trace
-
-        self._extract = propagate.extract
-        self._tracer = trace.get_tracer("kadmit.webhook")
-        self._server = trace.SpanKind.SERVER
+    def __init__(self, spans: Spans) -> None:
+        self._spans = spans
 
     @contextlib.contextmanager
     def review(self, path: str, review: Review, trace: Mapping[str, str]) -> Iterator[Span]:
         attributes = {"kadmit.path": path, "k8s.admission.uid": review.uid, **_about(review.request)}
-        with self._tracer.start_as_current_span(
-            f"review {path}", context=self._extract(dict(trace)), kind=self._server, attributes=attributes
-        ) as span:
+        with self._spans.served(f"review {path}", trace, attributes) as span:
             yield Span(span)
 
 
 def tracer() -> Tracer | None:
     """None where nobody would see a span."""
-    if "opentelemetry.trace" not in sys.modules:
-        return None
-    from opentelemetry import trace
-
-    return None if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider) else Tracer()
+    spans = tracing.spans("kadmit.webhook")
+    return None if spans is None else Tracer(spans)
 
 
 def _about(request: Mapping[str, Any]) -> dict[str, str]:
