@@ -343,6 +343,9 @@ CLI_HEAD = """\
 
 From a checkout `scripts/kadmit` is the command, with all of its set-up; where the package is installed it is `kadmit`, or
 `python -m kadmit`.
+
+Each command says what its exit codes mean. All end with 2 if they cannot write, with 130 if they are interrupted before they know
+anything, and with 141 if nobody reads what they print. `NO_COLOR` in the environment is obeyed.
 """
 
 EXAMPLES = {

@@ -131,3 +131,39 @@ def test_what_is_not_yaml_is_told_with_its_place(folder: Path, data: bytes, plac
     (folder / "kadmit-test.yaml").unlink()
     (folder / "kyverno-test.yaml").write_bytes(data)
     assert run("test").stderr.startswith(f"kyverno-test.yaml:{place}: yaml: ")
+
+
+STEERING = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: a}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}]}
+  validations: [{expression: "false", messageExpression: '"clear \\u001b[2J"'}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: a}
+spec: {policyName: a, validationActions: [Deny]}
+"""
+DENIAL = "policies: [a.yaml]\ncases: [{name: a, object: pod.yaml, expect: admitted}]\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["admit", "-f", "a.yaml", POD],
+        ["admit", "-o", "summary", "-f", "a.yaml", POD],
+        ["explain", "-f", "a.yaml", POD],
+        ["impact", "-f", "a.yaml", POD],
+        ["test", "-v"],
+    ],
+)
+def test_no_message_steers_a_terminal(folder: Path, arguments: list[str]) -> None:
+    (folder / "a.yaml").write_text(STEERING)
+    (folder / "pod.yaml").write_text(Path(POD).read_text())
+    (folder / "kadmit-test.yaml").write_text(DENIAL)
+    found = run(*arguments)
+    assert found.exit_code == 1
+    assert "\\u001b[2J" in found.output
+    assert "\x1b" not in found.output

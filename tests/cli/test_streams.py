@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kadmit.cli import streams
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 POD, POLICY = str(EXAMPLES / "pod.yaml"), str(EXAMPLES / "replica-limit.yaml")
 COMMANDS = [
@@ -66,6 +68,24 @@ def test_without_standard_output_a_command_does_its_work_in_silence(arguments: l
 def test_without_standard_input_there_is_nothing_to_read(arguments: list[str]) -> None:
     ended = run(*arguments, preexec_fn=closing(0), stdout=subprocess.PIPE)
     assert (ended.returncode, ended.stderr) == (2, f"kadmit {arguments[0]}: standard input: holds no objects\n")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "terminal", "no_color", "expected"),
+    [
+        ("auto", True, "", True),
+        ("auto", True, "1", False),
+        ("auto", False, "", False),
+        ("always", False, "1", True),
+        ("never", True, "", False),
+    ],
+)
+def test_colours_are_for_terminals_of_people_who_want_them(
+    wanted: str, terminal: bool, no_color: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert streams.is_coloured(wanted) is expected
 
 
 def test_an_interruption_is_no_finding() -> None:

@@ -8,6 +8,7 @@ import click
 
 from kadmit.authoring.admission import Admission
 from kadmit.authoring.explanation import ALLOWED, SKIPPED, UNCHANGED
+from kadmit.authoring.visible import visible
 from kadmit.cli import inputs, streams
 from kadmit.cli.inputs import Inputs
 
@@ -74,7 +75,7 @@ def _print_diff(admitted: Sequence[Admission], coloured: bool) -> None:
 
 def _print_summary(admitted: Sequence[Admission], _coloured: bool) -> None:
     for admission in admitted:
-        click.echo("\n".join(_words(admission, of_all=True)))
+        click.echo(visible("\n".join(_words(admission, of_all=True))))
 
 
 _OUTPUTS: dict[str, Callable[[Sequence[Admission], bool], None]] = {
@@ -87,7 +88,7 @@ _OUTPUTS: dict[str, Callable[[Sequence[Admission], bool], None]] = {
 
 def _tell(admission: Admission) -> None:
     """What goes beside an object: on standard error, and only what somebody did."""
-    click.echo("\n".join(_words(admission, of_all=False)), err=True)
+    click.echo(visible("\n".join(_words(admission, of_all=False))), err=True)
 
 
 def _words(admission: Admission, *, of_all: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from kadmit.authoring.replaying.findings import Findings
+from kadmit.authoring.visible import visible
 
 FOUND, BAD_INPUT = 1, 2
 DENIED, CHANGED, NEVER = "denied", "changed", "never"
@@ -82,6 +83,6 @@ def finish(findings: Findings, *, noun: str, done: str, output: str, fail_on: st
     if output == "json":
         click.echo(json.dumps({**more, **findings.as_json()}, ensure_ascii=False, indent=2))
     else:
-        click.echo("\n".join(findings.lines(noun, done)))
+        click.echo(visible("\n".join(findings.lines(noun, done))))
     found = findings.denied > 0 or (fail_on == CHANGED and findings.changed > 0)
     sys.exit(FOUND if found and fail_on != NEVER else 0)

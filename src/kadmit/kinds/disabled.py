@@ -34,6 +34,21 @@ def _changed(value: Object, path: tuple[str, ...], change: Callable[[Object], Ob
 
 
 def _pod_spec(spec: Object) -> Object:
+    return spec if _is_ordinary(spec) else _changed_spec(spec)
+
+
+def _is_ordinary(spec: Object) -> bool:
+    """A quick look, for nearly all pods have nothing of all this."""
+    if "schedulingGroup" in spec:
+        return False
+    for member in _CONTAINERS:
+        for container in spec.get(member) or ():
+            if "lifecycle" in container:
+                return False
+    return all("projected" not in volume for volume in spec.get("volumes") or ())
+
+
+def _changed_spec(spec: Object) -> Object:
     made = {key: part for key, part in spec.items() if key != "schedulingGroup"} if "schedulingGroup" in spec else spec
     for member in _CONTAINERS:
         made = _each(made, member, _container, having="lifecycle")

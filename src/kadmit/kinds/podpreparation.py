@@ -54,58 +54,44 @@ def quality(spec: Part) -> str:
     of_pod = spec.get("resources")
     if of_pod is not None:
         parts = [of_pod]
-        limited = not of_pod.get("limits") or _is_limited(of_pod)
     else:
         members = ("containers", "initContainers")
         parts = [container.get("resources") or {} for member in members for container in spec.get(member) or ()]
-        limited = _are_limited(parts)
-    if not any(map(_asks, parts)):
+    found = _Asked(parts)
+    if not found.anything:
         return "BestEffort"
-    return "Guaranteed" if limited and _gets_its_limits(parts) else "Burstable"
+    limited = found.limited or (of_pod is not None and not of_pod.get("limits"))
+    return "Guaranteed" if limited and (not found.less if not found.more else _sums_agree(parts)) else "Burstable"
 
 
-def _is_limited(part: Part) -> bool:
-    limits = part.get("limits") or {}
-    return all(name in limits and _is_some(limits[name]) for name in _COUNTED)
+class _Asked:
+    """What the parts of a pod ask for, seen in one go, because every pod comes here."""
+
+    __slots__ = ("anything", "less", "limited", "more")
+
+    def __init__(self, parts: list[Part]) -> None:
+        self.anything = self.less = self.more = False  # whether a request is less, or more, than its limit
+        self.limited = True  # whether all limits are there
+        compare = resources.compare
+        for part in parts:
+            requests, limits = part.get("requests") or {}, part.get("limits") or {}
+            for name in _COUNTED:
+                request, limit = requests.get(name) or "0", limits.get(name) or "0"
+                is_limited = compare(limit, "0") > 0
+                self.limited = self.limited and is_limited
+                self.anything = self.anything or is_limited or compare(request, "0") > 0
+                order = compare(request, limit)
+                self.less, self.more = self.less or order < 0, self.more or order > 0
 
 
-def _are_limited(parts: list[Part]) -> bool:
-    """NB: spelled out, because every pod comes here."""
-    for part in parts:
-        limits = part.get("limits")
-        if not limits:
-            return False
-        for name in _COUNTED:
-            if name not in limits or resources.compare(limits[name], "0") <= 0:
-                return False
-    return True
-
-
-def _is_some(amount: Json) -> bool:
-    return resources.compare(amount, "0") > 0
-
-
-def _asks(part: Part) -> bool:
-    """For anything, or to be kept from it."""
-    return any(_is_some(_amount(part, member, name)) for member in ("requests", "limits") for name in _COUNTED)
+def _sums_agree(parts: list[Part]) -> bool:
+    """Whether all requests together are all limits together. NB: where nobody requests too much, nobody may request less."""
+    asked, allowed = _summed(parts, "requests"), _summed(parts, "limits")
+    return asked.keys() == allowed.keys() and all(quantities.compare(allowed[name], asked[name]) == 0 for name in asked)
 
 
 def _amount(part: Part, member: str, name: str) -> Json:
     return (part.get(member) or {}).get(name) or "0"
-
-
-def _gets_its_limits(parts: list[Part]) -> bool:
-    """Whether all requests together are all limits together. NB: where nobody requests too much, nobody may request less."""
-    less = more = False
-    for part in parts:
-        requests, limits = part.get("requests") or {}, part.get("limits") or {}
-        for name in _COUNTED:
-            order = resources.compare(requests.get(name) or "0", limits.get(name) or "0")
-            less, more = less or order < 0, more or order > 0
-    if not more:
-        return not less
-    asked, allowed = _summed(parts, "requests"), _summed(parts, "limits")
-    return asked.keys() == allowed.keys() and all(quantities.compare(allowed[name], asked[name]) == 0 for name in asked)
 
 
 def _summed(parts: list[Part], member: str) -> dict[str, Quantity]:

@@ -24,8 +24,8 @@ class Covering:
     """What a run has met so far. With paths, only what stands there counts; without, every policy that a test loads."""
 
     def __init__(self, root: Path, paths: Sequence[str] = ()) -> None:
-        self._root = root
         """Raises Unreadable."""
+        self._root = root
         self._asked = [m for path in paths for m in _asked(root, path)] if paths else None
         self._files: dict[str, bytes] = {}
         self._made: dict[tuple[int, ...], Coverage] = {}

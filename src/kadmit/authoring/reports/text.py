@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kadmit.authoring.suite.running import ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, UNABLE, VERDICTS, Result, Run
+from kadmit.authoring.visible import visible
 
 BOLD, RED, GREEN, YELLOW, CYAN, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
 _COLOURS = {PASSED: GREEN, FAILED: RED, ERROR: RED, NOT_RUN: RED, UNABLE: YELLOW, SKIPPED: YELLOW}
@@ -43,7 +44,7 @@ def _suites(run: Run, style: Style) -> Iterator[str]:
         results = list(group)
         yield f"{name}: {_counted(results, style)}"
         if style.verbose:
-            yield from (f"  {style.paint(_COLOURS[r.verdict], r.verdict)} {r.planned.case.name}" for r in results)
+            yield from (f"  {style.paint(_COLOURS[r.verdict], r.verdict)} {visible(r.planned.case.name)}" for r in results)
 
 
 def _counted(results: list[Result], style: Style) -> str:
@@ -53,13 +54,13 @@ def _counted(results: list[Result], style: Style) -> str:
 
 def _told(result: Result, style: Style) -> Iterator[str]:
     line, column = result.planned.place
-    title = f"{result.verdict.upper()} {result.planned.case.name}"
+    title = visible(f"{result.verdict.upper()} {result.planned.case.name}")
     yield style.paint(RED + BOLD, title) + f" ({result.planned.suite.name}:{line}:{column})"
     if result.judged.detail:
-        yield f"  {result.judged.detail}"
+        yield f"  {visible(result.judged.detail)}"
     for fault in result.judged.faults:
-        yield f"  {fault.what}: {fault.message}"
-        yield from (f"    {_diff_line(text, style)}" for text in fault.diff)
+        yield visible(f"  {fault.what}: {fault.message}")
+        yield from (f"    {_diff_line(visible(text), style)}" for text in fault.diff)
     if result.judged.story:
         yield from ("", *(f"  {text}".rstrip() for text in result.judged.story.splitlines()))
 
