@@ -111,6 +111,19 @@ def test_bad_input_is_told(arguments: list[str], told: str, write: Callable[...,
     assert (found.exit_code, found.output) == (2, f"kadmit impact: {told}\n")
 
 
+def test_files_without_a_policy_are_no_policies(write: Callable[..., Path]) -> None:
+    objects = write("objects.yaml", configmap("a"))
+    found = run("-f", objects, objects)
+    assert (found.exit_code, found.output) == (2, f"kadmit impact: there is no policy in {objects}\n")
+
+
+def test_a_policy_that_nothing_binds_is_told_of(write: Callable[..., Path]) -> None:
+    unbound = DENYING.split("---")[0]
+    found = run("-f", write("policies.yaml", unbound), write("objects.yaml", configmap("a")))
+    assert found.exit_code == 0
+    assert "it does nothing" in found.stderr
+
+
 # ---------------------------------------------------------------- a cluster
 
 

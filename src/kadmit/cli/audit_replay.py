@@ -15,7 +15,7 @@ from kadmit.authoring.manifests import Unreadable
 from kadmit.authoring.replaying import log as events
 from kadmit.authoring.replaying.replay import KEPT, Replay
 from kadmit.authoring.workspace import Unusable
-from kadmit.cli import files, replay_output
+from kadmit.cli import replay_output
 from kadmit.cli.replay_output import Progress
 
 _GZIP = b"\x1f\x8b"
@@ -53,12 +53,10 @@ def command(logs: Sequence[str], *, policies: Sequence[str], output: str, fail_o
     """
     if not logs:
         replay_output.bad_input(_NAME, "give at least one LOG")
-    if not policies:
-        replay_output.bad_input(_NAME, "give policies with -f")
     if [*policies, *logs].count("-") > 1:
         replay_output.bad_input(_NAME, "standard input can be read once: give all but one as files")
     try:
-        replay = Replay(files.read_some(policies), examples=examples, kept=keep)
+        replay = Replay(replay_output.policies(_NAME, policies), examples=examples, kept=keep)
         _read(logs, replay)
     except (Unreadable, Unusable, BadLog) as e:
         replay_output.bad_input(_NAME, str(e))

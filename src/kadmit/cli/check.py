@@ -83,7 +83,7 @@ def command(
 
     try:
         selection = checking.Selection(_codes(selected), _codes(ignored))
-        manifests = files.read_all(paths)
+        manifests = files.read_some(paths)
     except (Unreadable, checking.UnknownCode) as e:
         _bad_input(str(e))
     checked = checking.check(manifests, now=at, selection=selection)

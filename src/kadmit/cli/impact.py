@@ -59,8 +59,6 @@ def command(
     """
     if not resources and kubeconfig is None:
         replay_output.bad_input(_NAME, "give RESOURCES or --kubeconfig")
-    if not policies:
-        replay_output.bad_input(_NAME, "give policies with -f")
     if [*policies, *resources].count("-") > 1:
         replay_output.bad_input(_NAME, "standard input can be read once: give all but one as files")
     if groups and user is None:
@@ -68,7 +66,10 @@ def command(
     who = ADMIN if user is None else person(user, tuple(groups))
     try:
         impact = Impact(
-            files.read_some(policies), operations=tuple(dict.fromkeys(operations)) or (UPDATE,), user=who, examples=examples
+            replay_output.policies(_NAME, policies),
+            operations=tuple(dict.fromkeys(operations)) or (UPDATE,),
+            user=who,
+            examples=examples,
         )
         _take_files(impact, files.read_some(resources))
         if kubeconfig is not None:

@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 
 import click
 
+from kadmit.api.registration import POLICY_OF
+from kadmit.authoring.manifests import Manifest
 from kadmit.authoring.replaying.findings import Findings
 from kadmit.authoring.visible import visible
+from kadmit.cli import files
 
 FOUND, BAD_INPUT = 1, 2
 DENIED, CHANGED, NEVER = "denied", "changed", "never"
@@ -54,6 +57,20 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 def bad_input(command: str, message: str) -> NoReturn:
     click.echo(f"kadmit {command}: {message}", err=True)
     sys.exit(BAD_INPUT)
+
+
+def policies(command: str, paths: Sequence[str]) -> list[Manifest]:
+    """What -f names, with at least one policy that is bound; else the answer would be no news at all. Raises Unreadable."""
+    if not paths:
+        bad_input(command, "give policies with -f")
+    found = files.read_some(paths)
+    named = {(m.kind.kind, m.name): m for m in found if m.kind.kind in POLICY_OF.values()}
+    if not named:
+        bad_input(command, f"there is no policy in {', '.join(paths)}")
+    bound = {(POLICY_OF[m.kind.kind], (m.value.get("spec") or {}).get("policyName")) for m in found if m.kind.kind in POLICY_OF}
+    for policy in sorted(named.keys() - bound):
+        click.echo(f"kadmit {command}: {named[policy].place()}: no binding puts {policy[1]} to use: it does nothing", err=True)
+    return found
 
 
 class Progress:

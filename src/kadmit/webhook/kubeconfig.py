@@ -34,6 +34,8 @@ def read(text: bytes | str, folder: str, context: str = "") -> Connection:
     """The current context of a kubeconfig, or another one. Raises ConfigError."""
     users = config.kubeconfig(text, folder).users
     raw = yaml.load(text).value
+    if not isinstance(raw, dict):
+        raise ConfigError("is empty")
     name = context or _text(raw.get("current-context"))
     if not name:
         raise ConfigError("has no current-context")
@@ -79,7 +81,8 @@ def _first_line(path: Path) -> str:
 
 
 def _named(raw: Mapping[str, Any], plural: str, name: str, singular: str) -> Mapping[str, Any]:
-    for entry in raw.get(plural) or ():
+    entries = raw.get(plural)
+    for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and entry.get("name") == name:
             found = entry.get(singular)
             return found if isinstance(found, dict) else {}
