@@ -431,3 +431,8 @@ def test_the_program_answers_lines() -> None:
         '{"expr": "\'✓\'", "value": "✓", "type": "string", "cost": 0}',
         '{"expr": "1 / 0", "error": "division by zero", "stage": "run", "cost": 1, "type": "int"}',
     ]
+
+
+def test_a_value_that_has_no_text_is_told_by_its_type() -> None:
+    run = CliRunner().invoke(main, ["eval", "authorizer.group('').resource('pods')"])
+    assert run.stdout == '"(kubernetes.authorization.ResourceCheck)"\n'

@@ -46,7 +46,11 @@ def test_another_context_can_be_named_and_paths_are_beside_the_file() -> None:
         (TEXT, "four", "user 'helper': exec credential plugins are not supported"),
         ("{apiVersion: v1, kind: Config}", "", "has no current-context"),
         ("", "", "is empty"),
-        ("{apiVersion: v1, kind: Config, current-context: a, contexts: 5}", "", "has no context 'a'"),
+        (
+            "{kind: Config, current-context: a, contexts: [{name: a, context: {cluster: c}}], clusters: 5}",
+            "",
+            "has no cluster 'c'",
+        ),
         (TEXT.replace("'https://c:6443/'", "c"), "", "cluster 'c': server: must be a URL"),
         (TEXT.replace("UEVN", "'!'"), "", "certificate-authority-data: illegal base64 data"),
     ],

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # What the server leaves in the audit log about every mutating webhook.
 OF_CALLS = ("mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/")
+_NEVER = ("managedFields", "resourceVersion")  # what was sent of these says nothing here
 _MADE_UP = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
 
 
@@ -61,4 +62,4 @@ class Admission:
 
 def shown(value: Json, sent: Json) -> Json:
     """An object without what a server makes up, unless it was sent; `sent` is the metadata that was."""
-    return with_metadata(value, **{key: None for key in _MADE_UP if key not in sent or key == "managedFields"})
+    return with_metadata(value, **{key: None for key in _MADE_UP if key not in sent or key in _NEVER})

@@ -11,7 +11,7 @@ from kadmit.cel import gotext, gotime, operators, work
 from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
 from kadmit.cel.operators import MISSING
 from kadmit.cel.types import Type
-from kadmit.cel.values import Duration, MapValue, Optional, Timestamp, UInt, Value
+from kadmit.cel.values import Duration, MapValue, Optional, Timestamp, UInt, Value, type_of
 
 TOO_LARGE = "(too large to be shown)"
 
@@ -57,7 +57,8 @@ def _special(value: Value) -> object:
             return {k: _json(v) for k, v in value.fields.items()}
         case JSONPatchValue():
             return _operation(value)
-    return str(value)
+    has_text = value.__class__.__str__ is not object.__str__
+    return str(value) if has_text else f"({type_of(value)})"  # an authorizer, or what it is asked
 
 
 def _operation(value: JSONPatchValue) -> dict[str, object]:
