@@ -23,7 +23,7 @@ from typing import Any
 
 import orjson
 
-ROUNDS = 12
+ROUNDS = 30
 REQUESTS_A_ROUND = 100
 UNRELATED = 1000
 WANTED = {"no policy": 5.0, "10 JSONPatch": 9.0, "10 ApplyConfiguration": 11.0}  # times the echo

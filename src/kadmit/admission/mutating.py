@@ -30,7 +30,7 @@ from kadmit.patch.values import equal
 from kadmit.policy import bindings
 from kadmit.policy.bindings import RequestVariables
 from kadmit.policy.evaluation import evaluate_conditions
-from kadmit.policy.model import Policy
+from kadmit.policy.model import BoundPolicy, Policy
 from kadmit.policy.mutator import Rejection, mutate
 from kadmit.policy.world import World
 
@@ -103,7 +103,7 @@ def _run_policies(chain: _Chain, round_number: int) -> None:
         state.require()
     found: list[PolicyError] = []
     invoked: list[Invocation] = []
-    for item in policies.invocations(chain.candidates.mutating_policies, chain.attributes, chain.world, chain.record):
+    for item in policies.invocations(_candidates(chain, round_number), chain.attributes, chain.world, chain.record):
         if isinstance(item, PolicyError):
             found.append(item)
         else:
@@ -114,6 +114,17 @@ def _run_policies(chain: _Chain, round_number: int) -> None:
     refused = policies.refusal(chain.attributes, found)
     if refused is not None:
         raise refused
+
+
+def _candidates(chain: _Chain, round_number: int) -> Sequence[BoundPolicy]:
+    """In the second round, only those of which anything may still be heard; whoever explains hears of all."""
+    every = chain.candidates.mutating_policies
+    return every if not round_number or chain.record.events is not None else [b for b in every if _may_speak_again(b.policy)]
+
+
+def _may_speak_again(policy: Policy) -> bool:
+    """One that never runs twice could still fail: by its conditions, or by params that are gone."""
+    return policy.reinvoke or bool(policy.conditions) or policy.param_kind is not None
 
 
 def _namespace(chain: _Chain) -> Json | None:

@@ -27,6 +27,7 @@ class Known:
         self.catalog: Catalog = catalog.builtin().with_crds(listed)
         self.custom: dict[tuple[str, str, str], CustomKind] = {}
         self._equivalents: dict[tuple[GroupVersionResource, str], list[tuple[GroupVersionResource, GroupVersionKind]]] = {}
+        self._schemas: dict[GroupVersionKind, schema.Schema] = {}  # of built-in kinds, as far as they were asked for
         self.remembered: dict[Hashable, Any] = {}  # what others have worked out from these kinds, for as long as they last
         self._changed: set[tuple[str, str, str]] = set()  # kinds whose definition was written more than once
         for definition in listed:
@@ -109,8 +110,11 @@ class Known:
         return hub.through(kind, mutated) if custom is None else custom.normalise(mutated).object
 
     def _schema(self, kind: GroupVersionKind) -> schema.Schema:
-        found = schema.for_kind(kind)
-        assert found is not None, kind
+        found = self._schemas.get(kind)
+        if found is None:
+            found = schema.for_kind(kind)
+            assert found is not None, kind
+            self._schemas[kind] = found
         return found
 
     def settle(self, kind: GroupVersionKind, changed: Json, before: Json, *, strict: bool) -> Json:

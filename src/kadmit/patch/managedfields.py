@@ -107,8 +107,13 @@ def _created(scope: Scope, new: Object, bare: Object, *, manager: str, now: str)
         fields = firstowner.fields_of(shape, scope.blank, bare, never=_NEVER_OWNED, excluded=keep.paths)
     except (firstowner.Unusual, ownership.MissingVersion):
         return None
-    creator = managers.updater(manager, scope.api_version)
-    return _with_entries(bare, [managers.entry(creator, scope.api_version, fields, now)]) if fields else bare
+    if not fields:
+        return bare
+    entry = {"manager": manager or managers.UNKNOWN, "operation": managers.UPDATE, "apiVersion": scope.api_version}
+    if now:
+        entry["time"] = now
+    whole = {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}
+    return {**bare, "metadata": {**_metadata(bare), "managedFields": [whole]}}
 
 
 _ALL = excluding()

@@ -14,6 +14,7 @@ from kadmit.patch.fieldpath import path_text
 from kadmit.patch.ownership import Conflicts, Owned
 
 APPLY, UPDATE = "Apply", "Update"
+UNKNOWN = "unknown"
 
 
 class ManagedFieldsError(Exception):
@@ -48,11 +49,11 @@ class Manager:
 
 
 def applier(name: str, subresource: str = "") -> Manager:
-    return Manager(name or "unknown", APPLY, "", subresource)
+    return Manager(name or UNKNOWN, APPLY, "", subresource)
 
 
 def updater(name: str, api_version: str, subresource: str = "") -> Manager:
-    return Manager(name or "unknown", UPDATE, api_version, subresource)
+    return Manager(name or UNKNOWN, UPDATE, api_version, subresource)
 
 
 @dataclass(frozen=True, slots=True)

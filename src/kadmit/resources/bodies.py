@@ -34,9 +34,11 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
         data = marshal(document.value).encode() if document.value is not None else b"null"
     if is_yaml or value is fulltext.UNREAD:
         value = _value(target, data, body)
-    kind = _kind_of(target, value, body, custom=context.known.is_custom(target.kind))
-    if kind != target.kind:
-        _check_kind(context, target, kind)
+    kind = target.kind
+    if not _is_plainly(target, value):
+        kind = _kind_of(target, value, body, custom=context.known.is_custom(target.kind))
+        if kind != target.kind:
+            _check_kind(context, target, kind)
     if value is None:
         data, value = b"{}", {}
     try:
@@ -61,6 +63,18 @@ def _object_to(
     if context.options.field_validation != IGNORE:
         for problem in (*repeated, *decoded.problems):
             context.record.warn(problem)
+
+
+# Members that objects usually have. NB: what a body calls its kind may be written in any case, so other names need a closer look.
+_USUAL = frozenset(("apiVersion", "kind", "metadata", "spec", "status", "data", "type"))
+
+
+def _is_plainly(target: Target, value: Any) -> bool:
+    """Whether a body surely says that it is what the URL is about."""
+    if value.__class__ is not dict or not value.keys() <= _USUAL:
+        return False
+    found: bool = value.get("kind") == target.kind.kind and value.get("apiVersion") == target.api_version
+    return found
 
 
 def _value(target: Target, data: bytes, body: bytes) -> Any:

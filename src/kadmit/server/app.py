@@ -181,14 +181,14 @@ class Server:
         """NB: nothing for what is not served, so that clients cannot make labels up."""
         info = exchange.info
         if info.is_resource_request:
-            return self._resource_labels(exchange) if self.resources.knows(info) else None
+            return self._resource_labels(exchange)
         path = self.plain.known_path(exchange.path)
         return requestlabels.of_path(path, exchange.method) if path else None
 
-    def _resource_labels(self, exchange: Exchange) -> requestlabels.RequestLabels:
+    def _resource_labels(self, exchange: Exchange) -> requestlabels.RequestLabels | None:
         key = (requestlabels.RequestLabels, exchange.content_type if exchange.method == "PATCH" else "")
         found: requestlabels.RequestLabels | None = exchange.memory.held.get(key)
-        if found is None:
+        if found is None and self.resources.knows(exchange.info):
             found = requestlabels.of_resource(exchange.info, exchange.method, exchange.query, exchange.content_type)
             exchange.memory.add(key, found)
         return found
