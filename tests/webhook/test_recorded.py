@@ -30,7 +30,8 @@ def webhook(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     plain = replay.Server(served.url, USERS)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     plain.request("POST", "/api/v1/namespaces", body=namespace)
-    with Webhook(kubeconfig(tmp_path_factory.mktemp("config"), served.url, USERS["admin"])) as process:
+    configured = kubeconfig(tmp_path_factory.mktemp("config"), served.url, USERS["admin"])
+    with Webhook(configured, "--timeout=30") as process:  # costly expressions take seconds, on a busy machine more
         yield process
 
 

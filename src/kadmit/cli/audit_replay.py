@@ -56,7 +56,9 @@ def command(logs: Sequence[str], *, policies: Sequence[str], output: str, fail_o
     if [*policies, *logs].count("-") > 1:
         replay_output.bad_input(_NAME, "standard input can be read once: give all but one as files")
     try:
-        replay = Replay(replay_output.policies(_NAME, policies), examples=examples, kept=keep)
+        given = replay_output.policies(_NAME, policies)
+        replay = Replay(given, examples=examples, kept=keep)
+        replay_output.tell_unbound(_NAME, given)
         _read(logs, replay)
     except (Unreadable, Unusable, BadLog) as e:
         replay_output.bad_input(_NAME, str(e))

@@ -65,12 +65,14 @@ def command(
         replay_output.bad_input(_NAME, "--as-group: needs --as")
     who = ADMIN if user is None else person(user, tuple(groups))
     try:
+        given = replay_output.policies(_NAME, policies)
         impact = Impact(
-            replay_output.policies(_NAME, policies),
+            given,
             operations=tuple(dict.fromkeys(operations)) or (UPDATE,),
             user=who,
             examples=examples,
         )
+        replay_output.tell_unbound(_NAME, given)
         _take_files(impact, files.read_some(resources))
         if kubeconfig is not None:
             _take_cluster(impact, kubeconfig, context, namespace)

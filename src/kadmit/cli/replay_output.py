@@ -60,17 +60,21 @@ def bad_input(command: str, message: str) -> NoReturn:
 
 
 def policies(command: str, paths: Sequence[str]) -> list[Manifest]:
-    """What -f names, with at least one policy that is bound; else the answer would be no news at all. Raises Unreadable."""
+    """What -f names, at least one policy among it; else the answer would be no news at all. Raises Unreadable."""
     if not paths:
         bad_input(command, "give policies with -f")
     found = files.read_some(paths)
-    named = {(m.kind.kind, m.name): m for m in found if m.kind.kind in POLICY_OF.values()}
-    if not named:
+    if not any(m.kind.kind in POLICY_OF.values() for m in found):
         bad_input(command, f"there is no policy in {', '.join(paths)}")
+    return found
+
+
+def tell_unbound(command: str, found: Sequence[Manifest]) -> None:
+    """Policies that nothing binds, and so do nothing."""
+    named = {(m.kind.kind, m.name): m for m in found if m.kind.kind in POLICY_OF.values()}
     bound = {(POLICY_OF[m.kind.kind], (m.value.get("spec") or {}).get("policyName")) for m in found if m.kind.kind in POLICY_OF}
     for policy in sorted(named.keys() - bound):
         click.echo(f"kadmit {command}: {named[policy].place()}: no binding puts {policy[1]} to use: it does nothing", err=True)
-    return found
 
 
 class Progress:

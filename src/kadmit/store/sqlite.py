@@ -165,8 +165,8 @@ class SqliteStore:
         while self._hub.position < await self.revision():
             try:
                 batch = await self._readers.run(partial(Database.events, prefix="", after=self._hub.position, limit=_CHUNK))
-            except Compacted:
-                self._hub.reset(await self.revision())
+            except Compacted as missed:
+                self._hub.reset(missed.oldest)  # what came later is still there, and read at the next turn
             else:
                 self._hub.publish(batch.events, batch.revision)
 

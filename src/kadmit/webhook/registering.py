@@ -14,7 +14,7 @@ from kadmit.webhook.configuration import MANAGER, Wishes
 from kadmit.webhook.following import Pause
 from kadmit.webhook.view import View
 
-PERIOD = 300.0
+PERIOD, RETRY = 300.0, 1.0
 
 
 class Registrar:
@@ -56,26 +56,27 @@ class Registrar:
         while True:
             self._changed.clear()
             try:
-                await self.write()
+                written = await self.write()
                 pause.reset()
             except (ApiError, *Unreachable) as error:
                 self._told(f"cannot write webhook configurations: {str(error) or type(error).__name__}")
                 await asyncio.sleep(pause.seconds())
                 continue
-            await self._until_due()
+            await self._until_due(self._period if written else RETRY)
 
-    async def _until_due(self) -> None:
+    async def _until_due(self, seconds: float) -> None:
         try:
-            async with asyncio.timeout(self._period):
+            async with asyncio.timeout(seconds):
                 await self._changed.wait()
         except TimeoutError:
             self._last = None
 
-    async def write(self) -> None:
-        """Raises ApiError and those of Unreachable."""
+    async def write(self) -> bool:
+        """Whether it was ours to do. NB: a leader that was kept busy may not be one for a moment, and nobody tells when it is
+        again. Raises ApiError and those of Unreachable."""
         wishes = self._wishes()
         if wishes is None or not self._leads():
-            return
+            return False
         digest, published = self._view.policies_digest, self._view.published
         made = configuration.configurations(published, wishes)
         if made != self._last:
@@ -83,3 +84,4 @@ class Registrar:
                 await self._cluster.apply(configuration.path_of(each), each, MANAGER)
         self._last, self.authority = made, wishes.target.authority
         self._wrote(digest)
+        return True
