@@ -1,6 +1,28 @@
-"""What holds for all tests: generated examples are the same on every machine, so that a change breaks a test and not a seed."""
+"""What holds for all tests.
 
+Generated examples are the same on every machine, so that a change breaks a test and not a seed. At the end it is told how many
+rows each suite of recordings ran, and how many of them are expected failures. NB: parallel runs load no other conftest for that.
+"""
+
+from collections import Counter, defaultdict
+
+from _pytest.terminal import TerminalReporter
 from hypothesis import settings
+from tests.conformance import ledger
 
 settings.register_profile("same everywhere", derandomize=True, deadline=None)
 settings.load_profile("same everywhere")
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", ()):
+                if name == ledger.PROPERTY and getattr(report, "when", "") == "call":
+                    suite, what, number = value
+                    totals[suite][what] += number
+    if totals:
+        terminalreporter.section("conformance")
+    for suite, counts in sorted(totals.items()):
+        terminalreporter.write_line(f"{suite}: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
