@@ -4,8 +4,11 @@ Generated examples are the same on every machine, so that a change breaks a test
 rows each suite of recordings ran, and how many of them are expected failures. NB: parallel runs load no other conftest for that.
 """
 
+import asyncio
+import inspect
 from collections import Counter, defaultdict
 
+import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 from tests.conformance import ledger
@@ -26,3 +29,13 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
         terminalreporter.section("conformance")
     for suite, counts in sorted(totals.items()):
         terminalreporter.write_line(f"{suite}: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Tests may be coroutines; each has an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    asyncio.run(pyfuncitem.obj(**arguments))
+    return True

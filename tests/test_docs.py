@@ -73,7 +73,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _output(command: Command, folder: Path) -> str:
-    env = {**os.environ, "PATH": f"{folder / 'scripts'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+    """What a reader sees: neither CI, for which pytest shortens nothing, nor the terminal of this run has a say."""
+    env = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+    env |= {"PATH": f"{folder / 'scripts'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
     run = subprocess.run(
         ["bash", "-c", command.text],
         cwd=folder,

@@ -6,9 +6,10 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
@@ -24,10 +25,83 @@ from kadmit.webhook.certificates import Lives
 from kadmit.webhook.configuration import NAME, Target, Wishes
 from kadmit.webhook.election import Times
 from kadmit.webhook.feeding import AUTO, BUILTIN, CUSTOM
+from kadmit.webhook.kubeconfig import Connection
 from kadmit.webhook.operation import BadFiles, CannotStart, Operation, Settings
 
 CANNOT_START, BAD_INPUT = 1, 2
 _Path = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says, by the names of its options."""
+
+    paths: Sequence[str]
+    kubeconfig: str | None
+    context: str
+    policies: str
+    bind_address: str
+    port: int
+    plain_http: bool
+    tls_cert_file: Path | None
+    tls_private_key_file: Path | None
+    ca_file: Path | None
+    client_ca_file: Path | None
+    client_token_file: Path | None
+    namespace: str | None
+    service: str
+    secret: str
+    lease: str
+    url: str
+    configuration_name: str
+    register: bool
+    timeout: int
+    excluded: Sequence[str]
+    inject_ca_from: str
+    identity: str
+    drain_delay: float
+    logging_format: str
+    authority_life: float
+    certificate_life: float
+    overlap: float
+    check_period: float
+    lease_duration: float
+
+    def settings(self, found: Connection | None) -> Settings:
+        """How to operate, with the cluster that was found."""
+        in_pod = found is not None and self.kubeconfig is None
+        where = self.namespace or (found.namespace if found is not None and in_pod else "") or "kadmit-system"
+        lives = (self.authority_life, self.certificate_life, self.overlap)
+        return Settings(
+            identity=self.identity or f"{socket.gethostname()}_{os.getpid()}",
+            plain=self.plain_http,
+            certificate_file=self.tls_cert_file,
+            key_file=self.tls_private_key_file,
+            names=_names(self.url),
+            connection=found,
+            files=PolicyFiles(self.paths) if self.paths else None,
+            policies=self.policies,
+            namespace=where,
+            service=self.service,
+            secret=self.secret,
+            lease=self.lease,
+            register=self.register,
+            wishes=self._wishes(where),
+            callers=_callers(self.client_ca_file, self.client_token_file),
+            limits=Limits(drain_delay=self.drain_delay),
+            lives=Lives(*(timedelta(seconds=seconds) for seconds in lives)),
+            times=Times(self.lease_duration, self.lease_duration * 2 / 3, self.lease_duration * 2 / 15),
+            check_period=self.check_period,
+        )
+
+    def _wishes(self, where: str) -> Wishes:
+        return Wishes(
+            Target(self.url, where, self.service, authority=_contents("--ca-file", self.ca_file)),
+            excluded=tuple(dict.fromkeys((where, *self.excluded))),
+            timeout=self.timeout,
+            name=self.configuration_name,
+            certificate=self.inject_ca_from,
+        )
 
 
 @click.command("serve", context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,39 +145,7 @@ _Path = click.Path(path_type=Path)
 @click.option("--overlap", default=600.0, hidden=True, help="Seconds for which an authority is trusted before it signs.")
 @click.option("--check-period", default=60.0, hidden=True, help="Seconds between looks at certificates.")
 @click.option("--lease-duration", default=15.0, hidden=True, help="Seconds.")
-def command(
-    *,
-    paths: Sequence[str],
-    kubeconfig: str | None,
-    context: str,
-    policies: str,
-    bind_address: str,
-    port: int,
-    plain_http: bool,
-    tls_cert_file: Path | None,
-    tls_private_key_file: Path | None,
-    ca_file: Path | None,
-    client_ca_file: Path | None,
-    client_token_file: Path | None,
-    namespace: str | None,
-    service: str,
-    secret: str,
-    lease: str,
-    url: str,
-    configuration_name: str,
-    register: bool,
-    timeout: int,
-    excluded: Sequence[str],
-    inject_ca_from: str,
-    identity: str,
-    drain_delay: float,
-    logging_format: str,
-    authority_life: float,
-    certificate_life: float,
-    overlap: float,
-    check_period: float,
-    lease_duration: float,
-) -> None:
+def command(**given: Any) -> None:
     """Serve policies and their bindings as one mutating and one validating webhook.
 
     Policies are followed in the cluster, with their params, namespaces and custom kinds, or read from files and folders, again
@@ -119,44 +161,18 @@ def command(
 
     Exit code: 0 ended by a signal, 1 could not start, 2 bad options or files.
     """
-    if (tls_cert_file is None) != (tls_private_key_file is None):
+    options = Options(**given)
+    if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         _fail(BAD_INPUT, "give --tls-cert-file and --tls-private-key-file together")
     try:
-        found = connection(kubeconfig, context, wanted=not paths)
+        settings = options.settings(connection(options.kubeconfig, options.context, wanted=not options.paths))
     except NoCluster as error:
         _fail(BAD_INPUT, str(error))
-    where = namespace or (found.namespace if found is not None and kubeconfig is None else "") or "kadmit-system"
-    settings = Settings(
-        identity=identity or f"{socket.gethostname()}_{os.getpid()}",
-        plain=plain_http,
-        certificate_file=tls_cert_file,
-        key_file=tls_private_key_file,
-        names=_names(url),
-        connection=found,
-        files=PolicyFiles(paths) if paths else None,
-        policies=policies,
-        namespace=where,
-        service=service,
-        secret=secret,
-        lease=lease,
-        register=register,
-        wishes=Wishes(
-            Target(url, where, service, authority=_contents("--ca-file", ca_file)),
-            excluded=tuple(dict.fromkeys((where, *excluded))),
-            timeout=timeout,
-            name=configuration_name,
-            certificate=inject_ca_from,
-        ),
-        callers=_callers(client_ca_file, client_token_file),
-        limits=Limits(drain_delay=drain_delay),
-        lives=Lives(timedelta(seconds=authority_life), timedelta(seconds=certificate_life), timedelta(seconds=overlap)),
-        times=Times(lease_duration, lease_duration * 2 / 3, lease_duration * 2 / 15),
-        check_period=check_period,
-    )
-    log = logs.configured(logging_format, 0)
+    log = logs.configured(options.logging_format, 0)
     try:
-        listener = startup.listener(bind_address or "0.0.0.0", port)  # noqa: S104 - a Pod's only address is not known here
-        asyncio.run(_run(settings, listener, log, plain=plain_http))
+        # A Pod's only address is not known here.
+        listener = startup.listener(options.bind_address or "0.0.0.0", options.port)  # noqa: S104
+        asyncio.run(_run(settings, listener, log, plain=options.plain_http))
     except BadFiles as error:
         _fail(BAD_INPUT, str(error))
     except (StartupError, CannotStart) as error:

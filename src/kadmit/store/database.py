@@ -50,7 +50,6 @@ INSERT INTO state VALUES (1, 1);
 _ENTRY = """
 SELECT e.key, h.value, e.revision, e.created FROM entries AS e JOIN history AS h ON h.revision = e.revision WHERE e.key = ?
 """
-_ENTRY_AT = "SELECT key, value, revision, created FROM history WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
 
 _CURRENT = """
 SELECT e.key, h.value, e.revision, e.created FROM entries AS e JOIN history AS h ON h.revision = e.revision

@@ -37,12 +37,6 @@ class Objects(Protocol):
         """All objects, defaults filled in. Raises ValueError with what is wrong, and where."""
 
 
-class Feed(Protocol):
-    """Fills a view until cancelled."""
-
-    async def run(self) -> None: ...
-
-
 # ---------------------------------------------------------------- files
 
 

@@ -15,7 +15,6 @@ Json: TypeAlias = dict[str, Any]
 
 GROUP = "admission.k8s.io"
 VERSIONS = ("v1", "v1beta1")
-MAX_WARNING = 4096  # characters of all warnings that an API server passes on
 REASONS = {
     400: "BadRequest",
     401: "Unauthorized",
