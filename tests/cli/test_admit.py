@@ -224,6 +224,12 @@ def test_unknown_and_repeated_fields_are_warned_of(folder: Folder) -> None:
     assert result["warnings"] == ['line 7: key "data" already set in map', 'unknown field "dota"']
 
 
+def test_fields_that_json_repeats_are_warned_of(folder: Folder) -> None:
+    result = folder.result("", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"settings"}}')
+    assert result["object"]["metadata"]["name"] == "settings"
+    assert result["warnings"] == ['duplicate field "metadata.name"']
+
+
 # ---------------------------------------------------------------- explanations
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kadmit.admission.outcome import Record
-from kadmit.authoring import explanation, requesting
+from kadmit.authoring import explanation, request
 from kadmit.authoring.admission import Admission
 from kadmit.authoring.cluster import ADMIN, Ask, allowing
 from kadmit.authoring.manifests import Json, Manifest
-from kadmit.authoring.requesting import Wanted
+from kadmit.authoring.request import Wanted
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
@@ -57,12 +57,12 @@ class Admitting:
         wanted = self._wanted(manifest, decoded, target)
         before = self._before(wanted)
         record = Record(events=[], warnings=list(manifest.repeated))
-        answered, status = requesting.answer(self._cluster, wanted, record)
+        answered, status = request.answer(self._cluster, wanted, record)
         calls = self._asked.calls
         if answered is not None and calls and wanted.operation != DELETE:
             self._cluster.put(answered)  # a dry run stores nothing
         steps = explanation.steps(self._cluster.state, record, calls=calls, refused=status is not None)
-        return requesting.told(wanted, record, answered, status, before, calls=calls, steps=steps)
+        return request.told(wanted, record, answered, status, before, calls=calls, steps=steps)
 
     def _target(self, manifest: Manifest, decoded: Json) -> Target:
         target = self._cluster.target(decoded)
@@ -82,9 +82,9 @@ class Admitting:
     def _wanted(self, manifest: Manifest, decoded: Json, target: Target) -> Wanted:
         asked, state = self._asked, self._cluster.state
         operation = self._operation(manifest, decoded, target)
-        sent = requesting.body(state, operation, target, {**manifest.value, "apiVersion": decoded["apiVersion"]})
-        verb = requesting.verb(state, operation, target, sent)
-        return Wanted(manifest, operation, target, verb, requesting.options(operation, dry_run=asked.calls), asked.user, sent)
+        sent = request.body(state, operation, target, {**manifest.value, "apiVersion": decoded["apiVersion"]})
+        verb = request.verb(state, operation, target, sent)
+        return Wanted(manifest, operation, target, verb, request.options(operation, dry_run=asked.calls), asked.user, sent)
 
     def _operation(self, manifest: Manifest, decoded: Json, target: Target) -> str:
         present = bool(target.name) and verbs.stored(self._cluster.state, target) is not None
@@ -100,7 +100,7 @@ class Admitting:
     def _before(self, wanted: Wanted) -> Json | None:
         if wanted.operation == DELETE:
             return None
-        return requesting.unjudged(self._cluster, wanted.as_dry_run()) or requesting.as_read(self._cluster, wanted)
+        return request.unjudged(self._cluster, wanted.as_dry_run()) or request.as_read(self._cluster, wanted)
 
 
 def _is_old(old: Manifest, target: Target) -> bool:

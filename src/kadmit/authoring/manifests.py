@@ -94,10 +94,18 @@ def _objects(file: File) -> Iterator[Manifest]:
 def _documents(data: bytes) -> Iterator[yaml.Document]:
     if data.lstrip()[:1] == b"{":
         try:
-            return iter((yaml.Document(fulltext.loads(data)),))
+            value = fulltext.loads(data)
+            return iter((yaml.Document(value, _repeated(data, value)),))
         except SyntaxFault:
             pass  # YAML has braces too, and its own words for what is wrong in them
     return yaml.load_all(data)
+
+
+def _repeated(data: bytes, value: Any) -> tuple[str, ...]:
+    """Members that JSON names twice, in the words of a server that is sent them."""
+    if fulltext.has_no_duplicates(data, value):
+        return ()
+    return tuple(problem.text for problem in fulltext.duplicates(fulltext.read(data)))
 
 
 def _unfolded(manifest: Manifest) -> Iterator[Manifest]:

@@ -16,10 +16,10 @@ from kadmit.admission.webhooks import Call
 from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal
 from kadmit.authoring.admission import Admission
+from kadmit.authoring.client import How, WorkspaceClient
 from kadmit.authoring.cluster import ADMIN, allowing
 from kadmit.authoring.manifests import Manifest
 from kadmit.authoring.person import person
-from kadmit.authoring.requests import How, Requests
 from kadmit.authoring.story import story
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.resources import verbs
@@ -51,7 +51,7 @@ class Cluster(Client):
         self._sources = sources or Sources()
         self._watcher = watcher
         self._workspace = Workspace(ask=self._ask)
-        self._requests = Requests(self._workspace)
+        self._client = WorkspaceClient(self._workspace)
         self._loaded: list[Manifest] = []
         self._scripts: dict[str, Function] = {}
         self._callers: dict[str, Callable[[Sequence[Call]], Sequence[Answer]]] = {}
@@ -90,7 +90,7 @@ class Cluster(Client):
     def script(self, webhook: str, function: Function) -> Self:
         """From now on the function answers for the webhook of that name. See `answering` for what it may answer."""
         self._scripts[webhook] = function
-        self._requests.calls = True
+        self._client.calls = True
         return self
 
     def calls_by(self, webhook: str, ask: Callable[[Sequence[Call]], Sequence[Answer]] | None) -> None:
@@ -98,7 +98,7 @@ class Cluster(Client):
         self._callers.pop(webhook, None)
         if ask is not None:
             self._callers[webhook] = ask
-            self._requests.calls = True
+            self._client.calls = True
 
     def _ask(self, calls: Sequence[Call]) -> Sequence[Answer]:
         return [self._answer(call) for call in calls]
@@ -123,19 +123,19 @@ class Cluster(Client):
     # ------------------------------------------------------------ requests
 
     def _create(self, obj: Source, asked: Asked) -> Result:
-        return self._result(self._requests.create(self._sources.one(obj), _how(asked)))
+        return self._result(self._client.create(self._sources.one(obj), _how(asked)))
 
     def _update(self, obj: Source, asked: Asked) -> Result:
-        return self._result(self._requests.update(self._sources.one(obj), _how(asked)))
+        return self._result(self._client.update(self._sources.one(obj), _how(asked)))
 
     def _apply(self, obj: Source, asked: Asked) -> Result:
-        return self._result(self._requests.apply(self._sources.one(obj), _how(asked)))
+        return self._result(self._client.apply(self._sources.one(obj), _how(asked)))
 
     def _patch(self, obj: Source, patch: Any, patch_type: str, asked: Asked) -> Result:
-        return self._result(self._requests.patch(self._sources.one(obj), marshal(patch).encode(), patch_type, _how(asked)))
+        return self._result(self._client.patch(self._sources.one(obj), marshal(patch).encode(), patch_type, _how(asked)))
 
     def _delete(self, obj: Source, asked: Asked) -> Result:
-        return self._result(self._requests.delete(self._sources.one(obj), _how(asked)))
+        return self._result(self._client.delete(self._sources.one(obj), _how(asked)))
 
     def _result(self, admission: Admission) -> Result:
         if self._watcher is not None:

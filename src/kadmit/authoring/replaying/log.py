@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from kadmit.api.meta import GroupVersionResource
-from kadmit.authoring.requesting import MANAGER
+from kadmit.authoring.request import MANAGER
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
 from kadmit.resources import connections

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.authoring.admission import Admission
+from kadmit.authoring.client import REFUSED, How, WorkspaceClient
 from kadmit.authoring.cluster import allowing
 from kadmit.authoring.explanation import CHANGED, DENIED, FAILED
 from kadmit.authoring.manifests import File, Manifest
 from kadmit.authoring.replaying.findings import Findings, Judged
 from kadmit.authoring.replaying.log import Line, Logged, Origin, Unreplayable
-from kadmit.authoring.requests import REFUSED, How, Requests
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.cel.library.authorizer import User
 from kadmit.kinds.catalog import Resource
@@ -41,7 +41,7 @@ class Judge:
     def __init__(self, manifests: Iterable[Manifest]) -> None:
         """Raises Unusable."""
         self.workspace = Workspace(manifests, ask=allowing)
-        self.requests = Requests(self.workspace, compared=REFUSED)
+        self.client = WorkspaceClient(self.workspace, compared=REFUSED)
 
     def may_matter(self, resource: Resource, subresource: str, operation: str) -> bool:
         """Whether any policy or webhook could be about such a request."""
@@ -178,13 +178,13 @@ class Replay:
 
     def _send(self, logged: Logged, target: Target, live: Json | None, how: How) -> Admission:
         if logged.operation == DELETE:
-            return self._judge.requests.delete(_manifest(live or {}), how)
+            return self._judge.client.delete(_manifest(live or {}), how)
         sent = _as_sent(logged.sent or {}, target)
         if logged.operation == CREATE:
-            return self._judge.requests.create(_manifest(sent), how)
+            return self._judge.client.create(_manifest(sent), how)
         if live is not None:
             sent = with_metadata(sent, resourceVersion=metadata_of(live).get("resourceVersion"))
-        return self._judge.requests.update(_manifest(sent), how)
+        return self._judge.client.update(_manifest(sent), how)
 
     # ------------------------------------------------------------ what the log shows
 

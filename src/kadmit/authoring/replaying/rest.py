@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
 from kadmit.authoring.admission import Admission
+from kadmit.authoring.client import How
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.manifests import Manifest
 from kadmit.authoring.replaying.findings import Findings
 from kadmit.authoring.replaying.replay import Judge, is_refused_anyway, judged
-from kadmit.authoring.requests import How
 from kadmit.authoring.workspace import Unusable
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, UPDATE
@@ -108,12 +108,12 @@ class Impact:
         try:
             if operation == CREATE:
                 self._set(target, None)
-                return self.judge.requests.create(sent, how)
+                return self.judge.client.create(sent, how)
             self._make_namespace(target)
             self.judge.workspace.put(sent)
             live = self._cluster.find(target)
             same = with_metadata(live, managedFields=None)
-            return self.judge.requests.update(replace(manifest, value=same), how)
+            return self.judge.client.update(replace(manifest, value=same), how)
         finally:
             self._set(target, before)
 

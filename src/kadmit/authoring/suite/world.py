@@ -14,12 +14,12 @@ from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record
 from kadmit.admission.webhooks import Call
 from kadmit.api.errors import ApiError
-from kadmit.authoring import requesting
+from kadmit.authoring import request
 from kadmit.authoring.admission import shown
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.manifests import Json, Manifest
 from kadmit.authoring.registering import current
-from kadmit.authoring.requesting import Maker, Wanted
+from kadmit.authoring.request import Maker, Wanted
 from kadmit.authoring.suite import judging
 from kadmit.authoring.suite.model import Ask, Case, Scripts
 from kadmit.authoring.suite.outcome import Outcome
@@ -141,7 +141,7 @@ class World:
         source = current(manifest.value, manifest.kind)
         wanted = self._wanted(ask, manifest, operation, target, source)
         record = Record(events=[] if followed else None)
-        answered, status = requesting.answer(self._cluster, wanted, record, kept=False)
+        answered, status = request.answer(self._cluster, wanted, record, kept=False)
 
         def settle(value: Json) -> Json | None:
             made = self._unjudged(self._wanted(ask, manifest, operation, target, value))
@@ -152,7 +152,7 @@ class World:
 
         before = self._unjudged(wanted) if compared else None
         return Outcome(
-            admission=requesting.told(wanted, record, answered, status, before),
+            admission=request.told(wanted, record, answered, status, before),
             called=tuple(self._scripted.called),
             shape=self._state.known.shape(target.kind),
             settle=settle,
@@ -160,7 +160,7 @@ class World:
         )
 
     def _wanted(self, ask: Ask, manifest: Manifest, operation: str, target: Target, source: Json) -> Wanted:
-        body = requesting.body(self._state, operation, target, _in_namespace(source, target))
+        body = request.body(self._state, operation, target, _in_namespace(source, target))
         verb = self._verb(ask, operation, target, body)
         return Wanted(manifest, operation, target, verb, _options(ask, operation), self._user(ask), body)
 
@@ -170,7 +170,7 @@ class World:
         if ask.policies_only and operation != DELETE:
             live = verbs.stored(self._state, target)
             return partial(judging.write, operation=operation, target=target, body=body, live=live)
-        return requesting.verb(self._state, operation, target, body)
+        return request.verb(self._state, operation, target, body)
 
     # ------------------------------------------------------------ without admission
 
@@ -179,14 +179,14 @@ class World:
         if wanted.operation not in (CREATE, UPDATE):
             return ""
         fully = replace(wanted, verb=self._verb(ask, wanted.operation, wanted.target, wanted.body))
-        _, status = requesting.answer(self._cluster, fully, Record(), judged=False, kept=False)
+        _, status = request.answer(self._cluster, fully, Record(), judged=False, kept=False)
         return "" if status is None else status.message
 
     def _unjudged(self, wanted: Wanted) -> Json | None:
         """An object as it would be if there were no admission; merely read, where it is invalid as it is."""
         if wanted.operation not in (CREATE, UPDATE) or wanted.target.subresource in ACTIONS:
             return None
-        return requesting.unjudged(self._cluster, wanted) or requesting.as_read(self._cluster, wanted)
+        return request.unjudged(self._cluster, wanted) or request.as_read(self._cluster, wanted)
 
 
 def _in_namespace(value: Json, target: Target) -> Json:
@@ -206,4 +206,4 @@ def _options(ask: Ask, operation: str) -> Options:
     if operation == CONNECT:
         return Options()
     more = {} if operation == DELETE else {"fieldValidation": ask.field_validation}
-    return requesting.options(operation, dry_run=ask.dry_run, field_validation=ask.field_validation, more=more)
+    return request.options(operation, dry_run=ask.dry_run, field_validation=ask.field_validation, more=more)

@@ -1,7 +1,7 @@
 """One request to a cluster out of files: how it is put, what comes of it, and how that is told.
 
 Whoever makes requests says what is wanted, with a verb that can be made as often as somebody asks: with admission, without it,
-or without keeping what is written. `admitting` takes manifests in a row, `requests` takes single requests of every verb, and
+or without keeping what is written. `admitting` takes manifests in a row, `client` makes single requests of every verb, and
 `suite.world` tries requests that leave nothing behind.
 """
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import ApiError
-from kadmit.authoring import explanation, requesting
+from kadmit.authoring import explanation, request
 from kadmit.authoring.admission import Admission
 from kadmit.authoring.cluster import ADMIN
 from kadmit.authoring.explanation import DENIED, FAILED
 from kadmit.authoring.manifests import Json, Manifest
-from kadmit.authoring.requesting import MANAGER, PATCH, Wanted
+from kadmit.authoring.request import MANAGER, PATCH, Wanted
 from kadmit.authoring.workspace import Unusable, Workspace
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import CREATE, DELETE, UPDATE
@@ -39,7 +39,7 @@ class How:
     at: Target | None = None  # where, if not where objects of this kind and name are
 
     def options(self, verb: str) -> Options:
-        return requesting.options(
+        return request.options(
             verb,
             dry_run=self.dry_run,
             manager=self.manager,
@@ -57,7 +57,7 @@ def _raw_deletion(options: DeleteOptions) -> Json:
 PLAIN = How()
 
 
-class Requests:
+class WorkspaceClient:
     """Requests to a workspace, one a turn. What is admitted is there for those that follow, unless it was a dry run."""
 
     def __init__(self, workspace: Workspace, *, calls: bool = False, compared: str = ALWAYS) -> None:
@@ -74,14 +74,14 @@ class Requests:
     def create(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """POST. Raises Unusable where the kind is not known."""
         target = self._target(manifest, how)
-        body = manifest.body if how.subresource else requesting.body(self._state, CREATE, target, manifest.value)
+        body = manifest.body if how.subresource else request.body(self._state, CREATE, target, manifest.value)
         return self._written(manifest, CREATE, target, body, how)
 
     def update(self, manifest: Manifest, how: How = PLAIN) -> Admission:
         """PUT. An object that names no resourceVersion is written over whatever is there. Raises Unusable."""
         target = self._target(manifest, how)
         as_it_is = manifest.metadata.get("resourceVersion") or verbs.stored(self._state, target) is None
-        body = manifest.body if as_it_is else requesting.body(self._state, UPDATE, target, manifest.value)
+        body = manifest.body if as_it_is else request.body(self._state, UPDATE, target, manifest.value)
         return self._written(manifest, UPDATE, target, body, how)
 
     def patch(self, manifest: Manifest, patch: bytes, patch_type: str, how: How = PLAIN) -> Admission:
@@ -113,18 +113,18 @@ class Requests:
         return replace(target, subresource=how.subresource)
 
     def _written(self, manifest: Manifest, operation: str, target: Target, body: bytes, how: How) -> Admission:
-        verb = requesting.verb(self._state, operation, target, body, how.delete)
+        verb = request.verb(self._state, operation, target, body, how.delete)
         return self._admission(Wanted(manifest, operation, target, verb, how.options(operation), how.user, body))
 
     def _admission(self, wanted: Wanted) -> Admission:
         self.workspace.next_turn()
         before = self._before(wanted) if self._compared == ALWAYS and wanted.operation != DELETE else None
         record = Record(events=[], warnings=list(wanted.manifest.repeated))
-        answered, status = requesting.answer(self._cluster, wanted, record)
+        answered, status = request.answer(self._cluster, wanted, record)
         steps = explanation.steps(self._state, record, calls=self.calls, refused=status is not None)
         if status is not None and self._compared == REFUSED and not any(s.did in (DENIED, FAILED) for s in steps):
             before = self._before(wanted)
-        return requesting.told(wanted, record, answered, status, before, calls=self.calls, steps=steps)
+        return request.told(wanted, record, answered, status, before, calls=self.calls, steps=steps)
 
     def _before(self, wanted: Wanted) -> Json | None:
-        return requesting.unjudged(self._cluster, wanted.as_dry_run())
+        return request.unjudged(self._cluster, wanted.as_dry_run())
