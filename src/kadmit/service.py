@@ -10,7 +10,11 @@ import secrets
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from aiohttp import web
@@ -43,6 +47,7 @@ from kadmit.server.metrics import Metrics
 from kadmit.server.ownservices import resolver
 from kadmit.server.plain import Plain
 from kadmit.server.servingtls import LiveTls, Material
+from kadmit.server.siblings import Siblings
 from kadmit.server.startup import StartupError
 from kadmit.server.webhook_client import WebhookClient
 from kadmit.store.base import Store, StoreError
@@ -60,23 +65,40 @@ def serve(flags: Flags) -> None:
         url = f"https://{_host(flags)}:{listener.getsockname()[1]}"
         authority = None if flags.tls_cert_file is None else flags.tls_cert_file.read_bytes()
         kubeconfigfile.write(flags.kubeconfig, Administrator.of(url, made, authority))
-        group = secrets.token_hex(8) if flags.workers > 1 else ""
-        with _children(flags, listener, made, group):
+        with _grouped(flags) as group, _children(flags, listener, made, group):
             _run(_Worker(flags, listener, made, group, url=url))
     finally:
         claim.release()
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What the workers of one server have in common: a name, and a folder in which they meet. `number` is whose this is."""
+
+    name: str = ""
+    folder: Path | None = None
+    number: int = 0
+
+
 @contextlib.contextmanager
-def _children(flags: Flags, listener: socket.socket, made: Credentials, group: str) -> Iterator[None]:
+def _grouped(flags: Flags) -> Iterator[_Group]:
+    if flags.workers == 1:
+        yield _Group()
+        return
+    with tempfile.TemporaryDirectory(prefix="kadmit-workers-") as folder:
+        yield _Group(secrets.token_hex(8), Path(folder))
+
+
+@contextlib.contextmanager
+def _children(flags: Flags, listener: socket.socket, made: Credentials, group: _Group) -> Iterator[None]:
     """The other workers. NB: they begin before anything is opened, for neither a database nor a loop survives a fork."""
     port = listener.getsockname()[1]
     started: list[int] = []
     try:
-        for _ in range(flags.workers - 1):
+        for number in range(1, flags.workers):
             child = os.fork()
             if child == 0:
-                os._exit(_child(flags, port, made, group))
+                os._exit(_child(flags, port, made, replace(group, number=number)))
             started.append(child)
         yield
     finally:
@@ -87,7 +109,7 @@ def _children(flags: Flags, listener: socket.socket, made: Credentials, group: s
             os.waitpid(child, 0)
 
 
-def _child(flags: Flags, port: int, made: Credentials, group: str) -> int:
+def _child(flags: Flags, port: int, made: Credentials, group: _Group) -> int:
     try:
         _run(_Worker(flags, startup.listener(flags.bind_address, port, shared=True), made, group))
     except StartupError as error:
@@ -97,18 +119,22 @@ def _child(flags: Flags, port: int, made: Credentials, group: str) -> int:
 
 
 def _run(worker: "_Worker") -> None:
+    _loop().run(worker.run())
+
+
+def _loop() -> ModuleType:
+    """Whose event loop: that of uvloop, an optional extra, is faster and otherwise the same."""
     try:
-        import uvloop  # type: ignore[import-not-found,unused-ignore]  # an optional extra: faster, and otherwise the same
+        import uvloop  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        asyncio.run(worker.run())
-    else:
-        uvloop.run(worker.run())
+        return asyncio
+    return uvloop  # type: ignore[no-any-return,unused-ignore]
 
 
 class _Worker:
     """One process of the server. `url` is empty in all but the first, which speaks for them all."""
 
-    def __init__(self, flags: Flags, listener: socket.socket, made: Credentials, group: str, *, url: str = "") -> None:
+    def __init__(self, flags: Flags, listener: socket.socket, made: Credentials, group: _Group, *, url: str = "") -> None:
         self._flags = flags
         self._listener = listener
         self._made = made
@@ -120,12 +146,12 @@ class _Worker:
     async def run(self) -> None:
         flags = self._flags
         async with contextlib.AsyncExitStack() as stack:
-            store = await _opened(flags, self._group)
+            store = await _opened(flags, self._group.name)
             stack.push_async_callback(store.close)
             cache = Cache(
                 store,
                 pool=allocation.pool(flags.service_cluster_ip_range),
-                shared=bool(self._group),
+                shared=bool(self._group.name),
                 without=plugins.IMPLEMENTED - flags.admission_plugins,
             )
             await cache.start()
@@ -142,6 +168,8 @@ class _Worker:
 
     async def _server(self, cache: Cache, stack: contextlib.AsyncExitStack) -> Server:
         flags, metrics = self._flags, Metrics()
+        siblings = Siblings(metrics.snapshot, self._group.folder, self._group.number)
+        await stack.enter_async_context(siblings.telling())
         serves = _serves(flags)
         hooks = WebhookClient(resolver(cache.state, flags.service_resolver), credentials=_credentials(flags))
         stack.push_async_callback(hooks.close)
@@ -160,7 +188,7 @@ class _Worker:
         cache.begin_history()
         plain = Plain(
             lambda: cache.state.known,
-            metrics,
+            siblings.numbers,
             serves=serves,
             definitions=lambda: cache.state.all(CRDS),
             ready=lambda: self._ready,

@@ -25,6 +25,7 @@ from kadmit.server.cache import Cache
 from kadmit.server.handlers import Resources
 from kadmit.server.metrics import Metrics
 from kadmit.server.plain import Plain
+from kadmit.server.siblings import Siblings
 from kadmit.server.wholeanswer import WholeAnswer
 from kadmit.store.memory import MemoryStore
 
@@ -78,7 +79,8 @@ async def running(*, watch_seconds: int = 1800, auditor: Auditor | None = None) 
     resources = Resources(cache, Slow(), AlwaysAllow(), identities=identities, watch_seconds=watch_seconds)
     await firstobjects.create(resources, roles=False)
     cache.begin_history()
-    server = Server(resources, Plain(lambda: cache.state.known, metrics), identities, auditor or Auditor(), metrics)
+    plain = Plain(lambda: cache.state.known, Siblings(metrics.snapshot).numbers)
+    server = Server(resources, plain, identities, auditor or Auditor(), metrics)
     runner = web.ServerRunner(server.http())
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

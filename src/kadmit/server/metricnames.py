@@ -1,5 +1,6 @@
 """Every metric there is: its name, type, labels, buckets, and what it tells. Names, labels and buckets are Kubernetes'."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
@@ -7,7 +8,7 @@ COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One metric. `labels` in the order of the alphabet."""
+    """One metric. `labels` in the order of the alphabet; `joined` makes one number of those of several workers."""
 
     name: str
     type: str
@@ -15,6 +16,7 @@ class Definition:
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
     stability: str = "ALPHA"
+    joined: Callable[[Iterable[float]], float] = sum
 
 
 _WEBHOOK = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
@@ -90,13 +92,13 @@ DEFINITIONS: tuple[Definition, ...] = (
     # The process
     Definition("process_cpu_seconds_total", COUNTER, "Processor time used, of user and system.", stability=""),
     Definition("process_open_fds", GAUGE, "Open file descriptors.", stability=""),
-    Definition("process_max_fds", GAUGE, "File descriptors that may be open at most.", stability=""),
+    Definition("process_max_fds", GAUGE, "File descriptors that may be open at most.", stability="", joined=min),
     Definition("process_resident_memory_bytes", GAUGE, "Memory that is held.", stability=""),
     Definition("process_virtual_memory_bytes", GAUGE, "Memory that is mapped.", stability=""),
-    Definition("process_start_time_seconds", GAUGE, "When the process started, since 1970.", stability=""),
+    Definition("process_start_time_seconds", GAUGE, "When the process started, since 1970.", stability="", joined=min),
     # Our own
     Definition("kadmit_metrics_dropped_total", COUNTER, "Observations dropped because their metric has too many series already."),
-    Definition("kadmit_build_info", GAUGE, "Always 1; the version is in the label.", ("version",)),
+    Definition("kadmit_build_info", GAUGE, "Always 1; the version is in the label.", ("version",), joined=max),
 )  # fmt: skip
 
 BY_NAME = {definition.name: definition for definition in DEFINITIONS}

@@ -1,7 +1,7 @@
 """What the server counts, under Kubernetes' names and labels, so that dashboards and alerts made for it work here.
 
 Counting happens on the event loop while requests wait, so it only touches plain dicts. A scrape takes a snapshot, which is
-quick, and turns it into text wherever it likes. Each worker counts for itself.
+quick, and turns it into text wherever it likes. Each worker counts for itself; `siblings` takes their numbers together.
 """
 
 from bisect import bisect_left

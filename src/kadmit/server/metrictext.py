@@ -1,20 +1,23 @@
 """Numbers at one moment, and their text in Prometheus' format (0.0.4).
 
 Only metrics that have a value are shown. Label names stand in the order of the alphabet, with `le` last, as Go's library
-writes them.
+writes them. Workers send each other theirs as JSON, and one of them makes them one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+import orjson
 
 from kadmit.cel import gotext
-from kadmit.server.metricnames import DEFINITIONS, Definition
+from kadmit.server.metricnames import BY_NAME, DEFINITIONS, Definition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _Labels: TypeAlias = tuple[str, ...]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,15 @@ class Snapshot:
 
     def render(self) -> bytes:
         return "".join(line for definition in DEFINITIONS for line in self._lines(definition)).encode()
+
+    def packed(self) -> bytes:
+        return orjson.dumps([_listed(self.values), _listed(self.histograms)])
+
+    @staticmethod
+    def unpacked(data: bytes) -> "Snapshot":
+        """Raises ValueError."""
+        values, histograms = orjson.loads(data)
+        return Snapshot(_by_labels(values), _by_labels(histograms))
 
     def _lines(self, definition: Definition) -> Iterator[str]:
         lines = list(self._samples(definition))
@@ -40,6 +52,34 @@ class Snapshot:
             yield f"{definition.name}{_braces(definition.labels, labels)} {_number(value)}\n"
         for labels, counts in sorted(self.histograms.get(definition.name, {}).items()):
             yield from _histogram(definition, labels, counts)
+
+
+def together(snapshots: Sequence[Snapshot]) -> Snapshot:
+    """The numbers of several workers as those of one server."""
+    values = _joined([s.values for s in snapshots], lambda name, found: BY_NAME[name].joined(found))
+    histograms = _joined([s.histograms for s in snapshots], lambda _, found: [sum(n) for n in zip(*found, strict=True)])
+    return Snapshot(values, histograms)
+
+
+def _joined(
+    all_of_them: Iterable[Mapping[str, Mapping[_Labels, _T]]], join: Callable[[str, list[_T]], _T]
+) -> dict[str, dict[_Labels, _T]]:
+    found: dict[str, dict[_Labels, list[_T]]] = {}
+    for metrics in all_of_them:
+        for name, series in metrics.items():
+            gathered = found.setdefault(name, {})
+            for labels, value in series.items():
+                gathered.setdefault(labels, []).append(value)
+    return {name: {labels: join(name, values) for labels, values in series.items()} for name, series in found.items()}
+
+
+def _listed(metrics: Mapping[str, Mapping[_Labels, Any]]) -> dict[str, list[tuple[list[str], Any]]]:
+    """JSON has no keys but texts, and orjson writes no named tuples."""
+    return {name: [([*labels], value) for labels, value in series.items()] for name, series in metrics.items()}
+
+
+def _by_labels(metrics: Mapping[str, Sequence[tuple[Sequence[str], Any]]]) -> dict[str, dict[_Labels, Any]]:
+    return {name: {tuple(labels): value for labels, value in series} for name, series in metrics.items()}
 
 
 def _histogram(definition: Definition, labels: _Labels, counts: Sequence[float]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Paths that are no resources: discovery, OpenAPI, version, health, metrics."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kadmit.api import errors
@@ -13,8 +13,7 @@ from kadmit.presentation.discovery import Aggregated, Discovery
 from kadmit.presentation.media import Endpoint
 from kadmit.presentation.runtimeconfig import RuntimeConfig
 from kadmit.server.exchange import Exchange, Reply
-from kadmit.server.metrics import Metrics
-from kadmit.server.metrictext import CONTENT_TYPE
+from kadmit.server.metrictext import CONTENT_TYPE, Snapshot
 
 if TYPE_CHECKING:
     from kadmit.presentation.openapi import Document, OpenApi
@@ -41,14 +40,14 @@ class Plain:
     def __init__(
         self,
         known: Callable[[], Known],
-        metrics: Metrics,
+        numbers: Callable[[], Awaitable[Snapshot]],
         *,
         serves: RuntimeConfig | None = None,
         definitions: Callable[[], list[Json]] = list,
         ready: Callable[[], bool] = lambda: True,
     ) -> None:
         self._known = known
-        self._metrics = metrics
+        self._numbers = numbers
         self._serves = serves
         self._definitions = definitions
         self._ready = ready
@@ -71,7 +70,7 @@ class Plain:
         if path.startswith(_HEALTH):
             return self._health(path)
         if path == "/metrics":
-            return Reply(200, await asyncio.to_thread(self._metrics.snapshot().render), CONTENT_TYPE)
+            return Reply(200, await asyncio.to_thread((await self._numbers()).render), CONTENT_TYPE)
         if path == "/version":
             return self._json(exchange, VERSION)
         if path.startswith("/openapi/"):

@@ -2,12 +2,14 @@
 
 A lock on a file in the folder tells servers apart, and goes with its process however that ends. Alone, a process holds the
 lock exclusively. The workers of one server share it: they name the same group, which the first of them writes into
-the file, and the lock they share keeps it there.
+the file, and the lock they share keeps it there. Whoever finds the folder unused prepares what is in it, before anybody else
+may look.
 """
 
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from kadmit.store.base import Unusable
@@ -17,41 +19,42 @@ _PAUSE_SECONDS = 0.01
 
 
 class Folder:
-    """A folder in use. `first` is true for whoever found it unused: the one to check and to set up what is in it."""
+    """A folder in use."""
 
-    def __init__(self, path: Path, lock: int, *, first: bool) -> None:
+    def __init__(self, path: Path, lock: int) -> None:
         self.path = path
-        self.first = first
         self._lock = lock
 
     def release(self) -> None:
         os.close(self._lock)
 
 
-def occupy(path: Path, group: str = "") -> Folder:
-    """Takes the folder, made where it is missing, alone or together with the group. Raises Unusable."""
+def occupy(path: Path, group: str, prepare: Callable[[], None]) -> Folder:
+    """Takes the folder, made where it is missing, alone or together with the group. Raises Unusable, and what `prepare` does."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        return Folder(path, lock, first=_locked(path, lock, group))
+        _take(path, lock, group, prepare)
+        return Folder(path, lock)
     except BaseException:
         os.close(lock)
         raise
 
 
-def _locked(path: Path, lock: int, group: str) -> bool:
-    """NB: between the first worker's exclusive lock and its shared one, others get neither; they try again."""
+def _take(path: Path, lock: int, group: str, prepare: Callable[[], None]) -> None:
+    """NB: while the first worker prepares, and between its exclusive lock and its shared one, others get neither; they wait."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         if _try(lock, fcntl.LOCK_EX):
             _sign(lock, group)
+            prepare()
             if not group or _try(lock, fcntl.LOCK_SH):
-                return True
+                return
         elif group and _try(lock, fcntl.LOCK_SH):
             if _signature(lock)[1] == group:
-                return False
+                return
             raise _in_use(path, lock)
-        elif not group or time.monotonic() > deadline:
+        elif not group or (time.monotonic() > deadline and _signature(lock)[1] != group):
             raise _in_use(path, lock)
         time.sleep(_PAUSE_SECONDS)
 

@@ -207,26 +207,19 @@ class _Readers:
 
 
 def _prepared(path: Path, group: str) -> Folder:
-    """The folder, with a database that is sound: whoever finds the folder unused has to look."""
-    folder = data_folder.occupy(path, group)
-    try:
-        with failures_named():
-            _prepare_database(folder)
-    except BaseException:
-        folder.release()
-        raise
-    return folder
+    """The folder, with a database that is sound."""
+    with failures_named():
+        return data_folder.occupy(path, group, lambda: _prepare_database(path))
 
 
-def _prepare_database(folder: Folder) -> None:
-    database = Database(folder.path / "kadmit.db")
+def _prepare_database(path: Path) -> None:
+    database = Database(path / "kadmit.db")
     try:
         database.prepare()
-        if folder.first:
-            database.check()
+        database.check()
     finally:
         database.close()
-    _sync(folder.path)
+    _sync(path)
 
 
 def _sync(folder: Path) -> None:
