@@ -5,14 +5,12 @@ Nothing imports it but the command line. A worker is a process of its own that s
 
 import asyncio
 import contextlib
-import os
 import secrets
-import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,6 +47,7 @@ from kadmit.server.plain import Plain
 from kadmit.server.servingtls import LiveTls, Material
 from kadmit.server.siblings import Siblings
 from kadmit.server.startup import StartupError
+from kadmit.server.supervising import Place, Supervisor
 from kadmit.server.webhook_client import WebhookClient
 from kadmit.store.base import Store, StoreError
 from kadmit.store.compactor import Compactor
@@ -61,57 +60,48 @@ def serve(flags: Flags) -> None:
     claim = lifecycle.claim(flags.data_dir)
     try:
         made = certificates.bootstrap(flags.certificates, _names(flags))
-        listener = startup.listener(flags.bind_address, flags.secure_port, shared=flags.workers > 1)
-        url = f"https://{_host(flags)}:{listener.getsockname()[1]}"
+        taken = (startup.reserved if flags.workers > 1 else startup.listener)(flags.bind_address, flags.secure_port)
+        url = f"https://{_host(flags)}:{taken.getsockname()[1]}"
         authority = None if flags.tls_cert_file is None else flags.tls_cert_file.read_bytes()
         kubeconfigfile.write(flags.kubeconfig, Administrator.of(url, made, authority))
-        with _grouped(flags) as group, _children(flags, listener, made, group):
-            _run(_Worker(flags, listener, made, group, url=url))
+        if flags.workers > 1:
+            _supervise(flags, taken.getsockname()[1], made, url)
+        else:
+            _run(_Worker(flags, taken, made, url=url, ready=lambda: _announce(url, flags)))
     finally:
         claim.release()
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What the workers of one server have in common: a name, and a folder in which they meet. `number` is whose this is."""
+    """What the workers of one server have in common: a name, and a folder in which they meet."""
 
-    name: str = ""
-    folder: Path | None = None
-    number: int = 0
+    name: str
+    folder: Path
 
 
-@contextlib.contextmanager
-def _grouped(flags: Flags) -> Iterator[_Group]:
-    if flags.workers == 1:
-        yield _Group()
-        return
+def _announce(url: str, flags: Flags) -> None:
+    print(lifecycle.ready_line(url, flags.kubeconfig), flush=True)
+
+
+def _supervise(flags: Flags, port: int, made: Credentials, url: str) -> None:
     with tempfile.TemporaryDirectory(prefix="kadmit-workers-") as folder:
-        yield _Group(secrets.token_hex(8), Path(folder))
+        group = _Group(secrets.token_hex(8), Path(folder))
+
+        def work(place: Place) -> int:
+            """NB: each listens for itself, or they would wake each other up."""
+            mine = startup.listener(flags.bind_address, port, shared=True)
+            return _worked(_Worker(flags, mine, made, group, place, url="" if place.number else url, ready=place.ready))
+
+        log = logs.configured(flags.logging_format, flags.v)
+        code = Supervisor(work, log, lambda: _announce(url, flags)).run(flags.workers)
+    if code:
+        sys.exit(code)
 
 
-@contextlib.contextmanager
-def _children(flags: Flags, listener: socket.socket, made: Credentials, group: _Group) -> Iterator[None]:
-    """The other workers. NB: they begin before anything is opened, for neither a database nor a loop survives a fork."""
-    port = listener.getsockname()[1]
-    started: list[int] = []
+def _worked(worker: "_Worker") -> int:
     try:
-        for number in range(1, flags.workers):
-            child = os.fork()
-            if child == 0:
-                os._exit(_child(flags, port, made, replace(group, number=number)))
-            started.append(child)
-        yield
-    finally:
-        for child in started:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGTERM)
-        for child in started:
-            os.waitpid(child, 0)
-
-
-def _child(flags: Flags, port: int, made: Credentials, group: _Group) -> int:
-    try:
-        _run(_Worker(flags, startup.listener(flags.bind_address, port, shared=True), made, group))
+        _run(worker)
     except StartupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -132,26 +122,38 @@ def _loop() -> ModuleType:
 
 
 class _Worker:
-    """One process of the server. `url` is empty in all but the first, which speaks for them all."""
+    """One process of the server. `url` is empty in all but the first, which keeps the certificates for them all."""
 
-    def __init__(self, flags: Flags, listener: socket.socket, made: Credentials, group: _Group, *, url: str = "") -> None:
+    def __init__(
+        self,
+        flags: Flags,
+        listener: socket.socket,
+        made: Credentials,
+        group: _Group | None = None,
+        place: Place | None = None,
+        *,
+        url: str = "",
+        ready: Callable[[], None],
+    ) -> None:
         self._flags = flags
         self._listener = listener
         self._made = made
         self._group = group
+        self._place = place
         self._url = url
         self._log = logs.configured(flags.logging_format, flags.v)
         self._ready = False
+        self._tell_ready = ready
 
     async def run(self) -> None:
         flags = self._flags
         async with contextlib.AsyncExitStack() as stack:
-            store = await _opened(flags, self._group.name)
+            store = await _opened(flags, self._group.name if self._group else "")
             stack.push_async_callback(store.close)
             cache = Cache(
                 store,
                 pool=allocation.pool(flags.service_cluster_ip_range),
-                shared=bool(self._group.name),
+                shared=self._group is not None,
                 without=plugins.IMPLEMENTED - flags.admission_plugins,
             )
             await cache.start()
@@ -168,7 +170,9 @@ class _Worker:
 
     async def _server(self, cache: Cache, stack: contextlib.AsyncExitStack) -> Server:
         flags, metrics = self._flags, Metrics()
-        siblings = Siblings(metrics.snapshot, self._group.folder, self._group.number)
+        siblings = Siblings(metrics.snapshot)
+        if self._group is not None and self._place is not None:
+            siblings = Siblings(metrics.snapshot, self._group.folder, self._place.number)
         await stack.enter_async_context(siblings.telling())
         serves = _serves(flags)
         hooks = WebhookClient(resolver(cache.state, flags.service_resolver), credentials=_credentials(flags))
@@ -214,10 +218,9 @@ class _Worker:
 
     async def _until_told(self, server: Server) -> None:
         shutdown = Shutdown()
-        with shutdown.on_signals():
+        with shutdown.on_signals(), shutdown.on_end_of(self._place.lifeline if self._place else None):
             self._ready = True
-            if self._url:
-                print(lifecycle.ready_line(self._url, self._flags.kubeconfig), flush=True)
+            self._tell_ready()
             await shutdown.begun.wait()
             self._ready = False
             await shutdown.delay(self._flags.shutdown_delay_duration)

@@ -8,6 +8,8 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,10 +76,32 @@ async def test_the_numbers_are_those_of_all_workers(server: Running) -> None:
         assert re.search(r"^kadmit_build_info\{.*\} 1$", text, re.M)
 
 
-async def test_numbers_of_a_worker_that_is_gone_are_left_out(server: Running) -> None:
-    (child,) = _children(server)
-    os.kill(child, signal.SIGKILL)
-    assert (await _answered(server, "/metrics")).status == 200
+async def test_a_worker_that_dies_is_replaced(server: Running) -> None:
+    killed = (await _both(server))[0]
+    os.kill(killed, signal.SIGKILL)
+    while killed in await _both(server):
+        await _answered(server, "/metrics")  # NB: numbers of a worker that is gone are left out
+    assert await _tried(server) == {201}
+    assert server.complaints.count("a worker ended, another takes its place") == 1
+
+
+async def test_workers_end_with_their_supervisor_however_it_ends(tmp_path: Path) -> None:
+    with running(tmp_path, "--storage=sqlite", "--workers=2") as server:
+        workers = await _both(server)
+        server.process.kill()
+        async with asyncio.timeout(SECONDS):
+            while any(map(_lives, workers)):
+                await asyncio.sleep(0.01)
+
+
+def test_what_is_wrong_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("kind: Policy")
+    audit = [f"--audit-policy-file={tmp_path / 'policy.yaml'}", f"--audit-log-path={tmp_path / 'audit.log'}"]
+    flags = ["--secure-port=0", f"--data-dir={tmp_path / 'data'}", "--workers=3", *audit]
+    run = subprocess.run([sys.executable, "-m", "kadmit", "serve", *flags], capture_output=True, text=True, timeout=SECONDS)
+    assert run.returncode == 1
+    assert len(run.stderr.splitlines()) == 1
+    assert run.stderr.startswith("error: --audit-policy-file: ")
 
 
 async def _answered(server: Running, path: str) -> Answer:
@@ -88,6 +112,18 @@ async def _answered(server: Running, path: str) -> Answer:
                 return await server.ask("GET", path)
 
 
-def _children(server: Running) -> list[int]:
+async def _both(server: Running) -> list[int]:
+    """The workers, once there are two: the second begins when the first is ready."""
     process = server.process.pid
-    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    async with asyncio.timeout(SECONDS):
+        while True:
+            found = map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
+            if len(living := [child for child in found if _lives(child)]) == 2:
+                return living
+            await asyncio.sleep(0.01)
+
+
+def _lives(process: int) -> bool:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    return False

@@ -91,6 +91,25 @@ class Shutdown:
             for each in handled:
                 loop.remove_signal_handler(each)
 
+    @contextlib.contextmanager
+    def on_end_of(self, pipe: int | None) -> Iterator["Shutdown"]:
+        """While this lasts, the end of what is read from the pipe begins the end, too."""
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            loop.remove_reader(descriptor)
+            self.begin()
+
+        if pipe is None:
+            yield self
+            return
+        descriptor = pipe
+        loop.add_reader(descriptor, ended)
+        try:
+            yield self
+        finally:
+            loop.remove_reader(descriptor)
+
     async def delay(self, seconds: float) -> None:
         """Waits, unless somebody is in a hurry."""
         with contextlib.suppress(TimeoutError):

@@ -63,6 +63,18 @@ def text_of(flag: str, path: Path) -> str:
 
 def listener(address: str, port: int, *, shared: bool = False) -> socket.socket:
     """A socket that listens on the address; port 0 is any free one. `shared` lets several workers listen. Raises StartupError."""
+    made = _bound(address, port, shared=shared)
+    made.listen(socket.SOMAXCONN)
+    made.setblocking(False)
+    return made
+
+
+def reserved(address: str, port: int) -> socket.socket:
+    """A socket that keeps the port for workers, each of which listens for itself. Raises StartupError."""
+    return _bound(address, port, shared=True)
+
+
+def _bound(address: str, port: int, *, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -72,8 +84,6 @@ def listener(address: str, port: int, *, shared: bool = False) -> socket.socket:
         if family is socket.AF_INET6 and address == "::":
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         made.bind((address, port))
-        made.listen(socket.SOMAXCONN)
-        made.setblocking(False)
     except OSError as error:
         made.close()
         raise StartupError(_cannot_listen(address, port, error)) from None
