@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kadmit.admission import chain
+from kadmit.admission import chain, validating
 from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record
 from kadmit.admission.snapshot import Configuration, build
@@ -65,3 +65,13 @@ def test_warnings_stand_as_they_arrived_and_else_in_the_order_of_the_calls() -> 
     late, early = answer(warning="late", arrival=2), answer(warning="early", arrival=1)
     assert validate(late, early).warnings == ["early", "late"]
     assert validate(answer(warning="a"), answer(warning="b")).warnings == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "end"),
+    [("x" * 10_241, "x"), ("x" * 10_238 + "\u20ac", "xx\ufffd\ufffd"), ("x" * 10_237 + "\u20ac", "x\u20ac"), ("short", "short")],
+)
+def test_a_long_annotation_is_cut_by_bytes_and_each_byte_of_half_a_character_shows(value: str, end: str) -> None:
+    cut = validating.cut(value)
+    assert cut.endswith(end)
+    assert len(cut) <= 10_240

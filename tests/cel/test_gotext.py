@@ -202,3 +202,8 @@ def test_a_very_deep_value_prints() -> None:
     for _ in range(3000):
         deep = [deep]
     assert gotext.display(deep) == "[" * 3001 + "]" * 3001
+
+
+def test_space_around_a_text_is_what_unicode_calls_space() -> None:
+    assert gotext.trim_space("\u00a0\u3000 x\t\n\u2028") == "x"
+    assert gotext.trim_space("\x1cx\x1f") == "\x1cx\x1f"

@@ -1,4 +1,8 @@
-"""The recorded cases: where they are, and how one is compared."""
+"""The recorded cases: where they are, and how one is compared.
+
+Those in cases/ are the specification. Those in own/ were recorded later, of the same server, where Kadmit had been wrong or
+nothing was known; their areas are called own/AREA.
+"""
 
 import copy
 import json
@@ -9,6 +13,7 @@ import yaml
 from tests.conformance import replay
 
 CASES = Path(__file__).parent / "cases"
+OWN = CASES.with_name("own")
 SHOWN = 6  # differences of a case that a failure shows
 
 
@@ -16,9 +21,14 @@ def areas() -> list[str]:
     return sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
 
+def own_areas() -> list[str]:
+    return sorted(f"{OWN.name}/{p.name}" for p in OWN.iterdir() if p.is_dir())
+
+
 def of_area(area: str, *, needs: str = "") -> list[Path]:
     """Those for an ordinary server, or those that need a special one."""
-    return [p for p in sorted((CASES / area).glob("*.yaml")) if (_needs(p) or "") == needs]
+    folder = OWN.parent / area if area in own_areas() else CASES / area
+    return [p for p in sorted(folder.glob("*.yaml")) if (_needs(p) or "") == needs]
 
 
 def _needs(path: Path) -> str | None:
@@ -28,7 +38,7 @@ def _needs(path: Path) -> str | None:
 
 
 def name(path: Path) -> str:
-    return f"{path.parent.name}/{path.stem}"
+    return f"{path.parent.relative_to(CASES if CASES in path.parents else OWN.parent)}/{path.stem}"
 
 
 def compared(path: Path, got: Any, *, without: str = "") -> str | None:

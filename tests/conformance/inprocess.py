@@ -25,7 +25,7 @@ from kadmit.api.meta import GroupVersionResource
 from kadmit.authoring.cluster import Cluster, Request
 from kadmit.cel.library.authorizer import User
 from kadmit.matching.attributes import Json
-from kadmit.resources import deprecation, patching
+from kadmit.resources import connections, deprecation, patching
 from kadmit.resources.context import Options, Target
 from kadmit.resources.deleting import DeleteOptions
 from kadmit.resources.verbs import Answered
@@ -179,7 +179,7 @@ class Server(replay.Server):
         # as Python's http.client reads the bytes of a header
         headers.warnings = [text.encode().decode("latin-1") for text in outcome.warning_headers(record.warnings)]
         retry = (answer.get("details") or {}).get("retryAfterSeconds") if isinstance(answer, dict) and status >= 400 else None
-        if retry:
+        if retry is not None and retry > 0:
             headers["Retry-After"] = str(retry)
         headers["Audit-Id"] = audit_id = str(uuid.uuid4())
         for increment in record.increments:
@@ -210,9 +210,9 @@ class Server(replay.Server):
         group, version = (match["group"], match["version"]) if match["group"] else ("", "v1")
         namespace, plural, name, sub = match["namespace"], match["plural"], match["name"], match["sub"]
         resource = self.cluster.known.resource(GroupVersionResource(group, version, plural))
-        if resource is None:
+        if resource is None or group in ("authentication.k8s.io", "authorization.k8s.io"):
             raise NeedsHttp(path)
-        if sub and resource.subresource(sub) is None:
+        if sub and (resource.subresource(sub) is None or sub in connections.SUBRESOURCES):
             raise NeedsHttp(path)
         return Target(resource, namespace or "", name or "", sub or "")
 

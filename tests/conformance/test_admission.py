@@ -11,10 +11,11 @@ from tests.conformance import cases, inprocess, ledger, replay
 from tests.conformance.expected_failures import IN_PROCESS
 
 SUITE = "recorded cases in process"
+OWN_SUITE = "own recordings in process"
 AREAS = [
     area
-    for area in cases.areas()
-    if area.startswith(("policy-", "webhook-", "registration-defaults", "registration-validation-", "smoke"))
+    for area in cases.areas() + cases.own_areas()
+    if area.removeprefix("own/").startswith(("policy-", "webhook-", "registration-defaults", "registration-validation-", "smoke"))
 ]
 
 
@@ -43,6 +44,7 @@ def test_area(area: str, record_property: ledger.Record) -> None:
             over_http += 1
         except Exception as e:
             found[cases.name(path)] = f"raises {type(e).__name__}: {e}"
-    ledger.count(record_property, SUITE, "left to HTTP", over_http)
+    suite = OWN_SUITE if area in cases.own_areas() else SUITE
+    ledger.count(record_property, suite, "left to HTTP", over_http)
     failures = {name: text for name, text in found.items() if text is not None}
-    ledger.settle(record_property, SUITE, ran=list(found), failures=failures, expected=IN_PROCESS)
+    ledger.settle(record_property, suite, ran=list(found), failures=failures, expected=IN_PROCESS)

@@ -1,7 +1,8 @@
 """Expressions with the value, error text, type and run-time cost that kube-apiserver's own engine gave them.
 
-cel-costs.jsonl holds the expressions of the recorded tables, cel-fuzz.jsonl generated ones over one Deployment. Both
-evaluators must give every one of these answers.
+cel-costs.jsonl holds the expressions of the recorded tables, cel-fuzz.jsonl generated ones over one Deployment, cel-more.jsonl
+others over the same: what once was answered wrongly, broken texts, and values at the edges of every function. Both evaluators
+must give every one of these answers.
 """
 
 import base64
@@ -100,7 +101,7 @@ def _wrong(row: Row, *, exactly: bool) -> str | None:
 
 @pytest.mark.parametrize("exactly", [False, True], ids=["compiled", "exact"])
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-@pytest.mark.parametrize("name", ["costs", "fuzz"])
+@pytest.mark.parametrize("name", ["costs", "fuzz", "more"])
 def test_rows_are_answered_with_value_error_type_and_cost(
     name: str, chunk: int, exactly: bool, record_property: ledger.Record
 ) -> None:

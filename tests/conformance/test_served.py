@@ -16,6 +16,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 SUITE = "recorded cases over HTTPS"
+OWN_SUITE = "own recordings over HTTPS"
 USERS = {user: token for token, user, *_ in csv.reader(TOKENS.read_text().splitlines())}
 
 
@@ -40,14 +41,15 @@ def run(path: Path, served: Served, hooks: Any) -> str | None:
     return cases.compared(path, got)
 
 
-@pytest.mark.parametrize("area", cases.areas())
+@pytest.mark.parametrize("area", cases.areas() + cases.own_areas())
 def test_area(area: str, served: Served, hooks: Any, record_property: ledger.Record) -> None:
     paths = cases.of_area(area)
     found = {cases.name(p): ledger.attempt(lambda p=p: run(p, served, hooks)) for p in paths}  # type: ignore[misc]
     failures = {name: text for name, text in found.items() if text is not None}
-    ledger.settle(record_property, SUITE, ran=list(found), failures=failures, expected=SERVED)
+    suite = OWN_SUITE if area in cases.own_areas() else SUITE
+    ledger.settle(record_property, suite, ran=list(found), failures=failures, expected=SERVED)
 
 
 def test_expected_failures_are_recorded_cases() -> None:
-    known = {cases.name(p) for area in cases.areas() for p in cases.of_area(area)}
+    known = {cases.name(p) for area in cases.areas() + cases.own_areas() for p in cases.of_area(area)}
     assert set(SERVED) <= known

@@ -28,6 +28,16 @@ class NotHere(Exception):
     """A step that needs more than this."""
 
 
+def _fits(resource: Resource, body: Object, namespace: str | None, name: str | None) -> bool:
+    """Whether a body belongs to the path that it is sent to; if not, that is HTTP's concern."""
+    meta = body.get("metadata") or {}
+    if not isinstance(meta, dict):
+        return True
+    same_name = name is None or meta.get("name") == name
+    same_place = not resource.namespaced or meta.get("namespace") in (None, "", namespace)
+    return same_name and same_place
+
+
 class Registry:
     """Objects by kind and name, as they are stored."""
 
@@ -48,6 +58,8 @@ class Registry:
 
     def _answer(self, step: Object) -> tuple[int, Json]:
         if "create" in step:
+            if (step["create"].get("metadata") or {}).get("resourceVersion"):
+                raise NotHere  # the store's to refuse
             return 201, self.create(step["create"])
         if "update" in step:
             resource = self._resource(step["update"])
@@ -65,7 +77,7 @@ class Registry:
             raise NotHere
         if send["method"] == "PATCH":
             return 200, self._patch(resource, name, send["contentType"], send["body"], subresource or "")
-        if not isinstance(send["body"], dict) or subresource:
+        if not isinstance(send["body"], dict) or subresource or not _fits(resource, send["body"], match[3], name):
             raise NotHere
         if send["method"] == "POST":
             return 201, self.create(send["body"], resource)

@@ -207,6 +207,9 @@ def test_the_scale_subresource_wants_a_number_of_replicas() -> None:
         ".status.replicas: Invalid value: -1: should be a non-negative integer",
         '.status.selector: Invalid value: "": .status.selector accessor error: 1 is of the type int64, expected string',
     ]
+    assert texts(custom.validate({"spec": 1, "status": None})) == [
+        ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 1 is of the type int64, expected map[string]interface{}"
+    ]
 
 
 def test_a_status_is_judged_alone() -> None:

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kadmit.kinds import decoding, fulltext, roundtrip, schema, structs
+from kadmit.kinds import decoding, fulltext, merging, roundtrip, schema, structs
 from kadmit.kinds.catalog import Gvk
 from kadmit.kinds.schema import Schema
 
@@ -299,3 +299,34 @@ def test_careful_reading_and_the_fast_walk_agree() -> None:
         clean, problems = structs.read(node, value)
         assert problems == []
         assert roundtrip.walker(node)(clean) == fast
+
+
+class TestRestoring:
+    """What a strategic merge made, read by Go's reflection and not from JSON."""
+
+    @staticmethod
+    def restored(value: dict[str, Any]) -> decoding.Decoded:
+        found = schema.for_kind(("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding"))
+        assert found is not None
+        return decoding.restore(found, value, {})
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            ({"spec": "x"}, "cannot restore struct from: string"),
+            ({"spec": {"policyName": 1}}, "cannot convert int64 to string"),
+            ({"spec": {"policyName": {}}}, "unrecognized type: string"),
+            ({"spec": {"matchResources": {"resourceRules": {}}}}, "cannot restore slice from map"),
+            ({"metadata": {"labels": ["a"]}}, "cannot restore map from slice"),
+        ],
+    )
+    def test_what_does_not_fit_is_told_in_other_words(self, value: dict[str, Any], text: str) -> None:
+        with pytest.raises(merging.Unconvertible) as refused:
+            self.restored(value)
+        assert str(refused.value) == text
+
+    def test_unknown_fields_are_told_sorted(self) -> None:
+        value = {"zebra": 1, "spec": {"colour": 1, "policyName": "p", "matchResources": {"resourceRules": [{}, {"what": 1}]}}}
+        told = self.restored(value).problems
+        paths = ("spec.colour", "spec.matchResources.resourceRules[1].what", "zebra")
+        assert told == tuple(f'unknown field "{path}"' for path in paths)

@@ -3,7 +3,7 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import assume, given, settings
@@ -84,7 +84,7 @@ def failure(path: str, new: Json, *, strict: bool = True) -> str:
             "json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
         ),
         ("/metadata/labels/a", 1, "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"),
-        ("/kind", "ReplicaSet", "failed to convert object: converting (v1.ReplicaSet) to (apps.Deployment): unknown conversion"),
+        ("/kind", "ControllerRevision", 'strict decoding error: unknown field "spec", unknown field "status"'),
         ("/kind", "Nosuch", f'no kind "Nosuch" is registered for version "apps/v1" {SCHEME}'),
         ("/apiVersion", "a/v1", f'no kind "Deployment" is registered for version "a/v1" {SCHEME}'),
         ("/apiVersion", "a/b/c", "unexpected GroupVersion string: a/b/c"),
@@ -108,12 +108,28 @@ def test_a_webhook_may_send_unknown_fields_and_they_are_dropped() -> None:
     assert made == before
 
 
-def test_an_object_of_another_group_is_refused() -> None:
-    before = deployment()
-    value = changed(changed(before, "/apiVersion", "batch/v1"), "/kind", "Job")
+BARE = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "text"),
+    [
+        ("batch/v1", "Job", f'v1.Job is not suitable for converting to "apps/v1" {SCHEME}'),
+        ("apps/v1beta2", "Deployment", "converting (v1beta2.Deployment) to (v1.Deployment): unknown conversion"),
+        ("extensions/v1beta1", "Ingress", f'v1beta1.Ingress is not suitable for converting to "apps/v1" {SCHEME}'),
+    ],
+)
+def test_an_object_of_another_version_or_group_is_refused_also_of_one_that_is_no_longer_served(
+    api_version: str, kind: str, text: str
+) -> None:
     with pytest.raises(Unconvertible) as caught:
-        settling.settle(DEPLOYMENT, value, before, strict=True)
-    assert str(caught.value) == f'v1.Job is not suitable for converting to "apps/v1" {SCHEME}'
+        settling.settle(DEPLOYMENT, {**BARE, "apiVersion": api_version, "kind": kind}, BARE, strict=True)
+    assert str(caught.value) == text
+
+
+def test_an_object_of_another_kind_in_the_same_version_is_refused_when_all_is_done() -> None:
+    with pytest.raises(ApiError, match=r"failed to convert object: converting \(v1.ReplicaSet\) to \(apps.Deployment\)"):
+        settling.settle(DEPLOYMENT, {**BARE, "kind": "ReplicaSet"}, BARE, strict=True)
 
 
 @pytest.mark.parametrize("path", ["/kind", "/apiVersion"])
@@ -262,21 +278,29 @@ def test_settling_a_change_gives_what_decoding_everything_gives(mutation: tuple[
 
 # ---------------------------------------------------------------- custom kinds
 
-STRUCTURE = Structure(
-    {
-        "type": "object",
-        "properties": {
-            "spec": {
-                "type": "object",
-                "properties": {
-                    "lid": {"type": "object", "properties": {"color": {"type": "string", "default": "red"}}},
-                    "items": {"type": "array", "items": {"type": "object", "properties": {"unit": {"default": "m"}}}},
-                    "sizes": {"type": "object", "additionalProperties": {"type": "string", "default": "big"}},
-                    "loose": {"type": "string"},
-                },
-            }
-        },
-    }
+
+class Widgets(NamedTuple):
+    structure: Structure
+    versions: tuple[str, ...] = ("v1", "v2")
+
+
+CUSTOM = Widgets(
+    Structure(
+        {
+            "type": "object",
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "properties": {
+                        "lid": {"type": "object", "properties": {"color": {"type": "string", "default": "red"}}},
+                        "items": {"type": "array", "items": {"type": "object", "properties": {"unit": {"default": "m"}}}},
+                        "sizes": {"type": "object", "additionalProperties": {"type": "string", "default": "big"}},
+                        "loose": {"type": "string"},
+                    },
+                }
+            },
+        }
+    )
 )
 
 
@@ -298,13 +322,13 @@ def widget(**spec: Json) -> Json:
     ],
 )
 def test_a_custom_object_gets_defaults_and_keeps_everything_else(spec: Json, expected: Json, *, strict: bool) -> None:
-    made = settling.settle(WIDGET, widget(**spec), widget(), strict=strict, custom=STRUCTURE)
+    made = settling.settle(WIDGET, widget(**spec), widget(), strict=strict, custom=CUSTOM)
     assert made == widget(**expected)
 
 
 def test_defaults_of_custom_objects_reach_only_what_changed() -> None:
     lid: Json = {}
-    made = settling.settle(WIDGET, widget(lid=lid, loose="x"), widget(lid=lid), strict=True, custom=STRUCTURE)
+    made = settling.settle(WIDGET, widget(lid=lid, loose="x"), widget(lid=lid), strict=True, custom=CUSTOM)
     assert made["spec"]["lid"] is lid
 
 
@@ -317,16 +341,21 @@ def test_defaults_of_custom_objects_reach_only_what_changed() -> None:
             GONE,
             'failed to convert object: /, Kind=Widget is unstructured and is not suitable for converting to "example.com/v1"',
         ),
+        (
+            "/apiVersion",
+            "example.com/v9",
+            "failed to convert object: request to convert CR from an invalid group/version: example.com/v9",
+        ),
     ],
 )
 def test_a_custom_object_must_say_what_it_is(path: str, new: Json, text: str) -> None:
     before = widget(a="<")
     with pytest.raises(ApiError) as caught:
-        settling.settle(WIDGET, changed(before, path, new), before, strict=True, custom=STRUCTURE)
+        settling.settle(WIDGET, changed(before, path, new), before, strict=True, custom=CUSTOM)
     assert str(caught.value) == f"Internal error occurred: {text}"
 
 
 def test_a_custom_object_of_another_kind_is_left_to_validation() -> None:
     before = widget()
-    made = settling.settle(WIDGET, {**before, "kind": "Other"}, before, strict=True, custom=STRUCTURE)
+    made = settling.settle(WIDGET, {**before, "kind": "Other"}, before, strict=True, custom=CUSTOM)
     assert made == {**before, "kind": "Other"}

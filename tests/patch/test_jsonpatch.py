@@ -188,6 +188,13 @@ def test_null_of_a_policy_equals_only_what_is_empty(path: str, passes: bool) -> 
         assert failure(operations, null_is_text=True).test_failed
 
 
+def test_null_of_a_policy_may_take_the_place_of_the_document_and_nothing_is_found_in_it() -> None:
+    nothing = {"op": "replace", "path": "", "value": None}
+    assert apply([nothing], null_is_text=True) is None
+    assert "doc is missing path" in failure([nothing, {"op": "add", "path": "/a", "value": 1}], null_is_text=True).message
+    assert failure([nothing]).message == "replace operation value must be object or array: %!w(<nil>)"
+
+
 UNDECODABLE = [
     (b"hello", "invalid character 'h' looking for beginning of value"),
     (b"[{", "unexpected end of JSON input"),

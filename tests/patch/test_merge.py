@@ -242,6 +242,15 @@ UNFIT: list[tuple[Object, str]] = [
         ),
     ),
     (
+        {"metadata": {"finalizers": [NULL, TIME]}},
+        (
+            "errors:\n  .metadata.finalizers[={{undefined}}]: expected string, got &value.valueUnstructured{Value:0}\n"
+            "  .metadata.finalizers: duplicate entries for key [={{undefined}}]\n"
+            "  .metadata.finalizers[={{undefined}}]: expected string, got &value.valueUnstructured{Value:"
+            "time.Date(2024, time.January, 2, 3, 4, 5, 0, time.UTC)}"
+        ),
+    ),
+    (
         {"metadata": {"finalizers": [{}]}},
         ".metadata.finalizers: element 0: associative list without keys has an element that's a map type",
     ),
@@ -254,6 +263,13 @@ UNFIT: list[tuple[Object, str]] = [
         ".metadata.finalizers: element 0: associative list without keys has an element that's an explicit null",
     ),
 ]
+
+
+def test_an_object_that_is_not_trusted_must_fit_its_kind_but_for_what_it_has_twice() -> None:
+    twice: Object = {"metadata": {"finalizers": ["a", "a"]}}
+    assert merge.apply_configuration(POD, twice, {}, trusted=False) == twice
+    with pytest.raises(MergeError, match=r"^failed to convert original object to typed object: \.spec\.nope: field not declared"):
+        merge.apply_configuration(POD, spec(nope=1), {}, trusted=False)
 
 
 @pytest.mark.parametrize(("patch", "reason"), UNFIT, ids=[reason[:60] for _, reason in UNFIT])

@@ -8,9 +8,11 @@ from kadmit.cel import quantities, types
 from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
 from kadmit.cel.operators import MISSING
 from kadmit.cel.values import Duration, Optional, UInt
+from kadmit.patch import unwritten
 from kadmit.patch.jsonpatch import Unreadable
+from kadmit.patch.unwritten import Unwritable
 from kadmit.policy import natives
-from kadmit.policy.natives import NoJson, Provenance, Unwritable
+from kadmit.policy.natives import NoJson, Provenance
 
 NOTHING = Provenance({})
 
@@ -84,13 +86,13 @@ def partial(value: Any, origin: Provenance = NOTHING) -> dict[str, Any]:
 
 def test_an_empty_list_of_the_expression_becomes_null_and_one_of_the_request_stays() -> None:
     made, asked = partial([]), [1]
-    assert natives.written_out(made, {**made, "other": []}) == {"field": None, "other": []}
+    assert unwritten.written({**made, "other": []}) == {"field": None, "other": []}
     asked.clear()
     kept = partial(asked, Provenance({"object": {"list": asked}}))
-    assert natives.written_out(kept, kept) == {"field": []}
+    assert unwritten.written(kept) == {"field": []}
 
 
 def test_what_json_has_no_number_for_cannot_be_written() -> None:
     made = partial(float("nan"))
     with pytest.raises(Unwritable, match="json: unsupported value: NaN"):
-        natives.written_out(made, made)
+        unwritten.written(made)

@@ -34,6 +34,8 @@ THEIR_OWN = (
     "resourceVersion: Invalid value: ",
     "failed to create typed patch object (",
     "resourceVersion should not be set on objects to be created",
+    "target.name: Required value",
+    "target.kind: Unsupported value: ",
 )
 PATCH_TYPES = ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"]
 NAME = "made-up"

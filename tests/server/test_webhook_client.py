@@ -211,7 +211,7 @@ async def test_a_good_reply_may_be_compressed() -> None:
         (hooks.replies(500, b"it broke", content_type=""), IT_BROKE, 500),
         (hooks.replies(404, b"no", content_type="text/plain"), "the server could not find the requested resource", 404),
         (hooks.replies(200, b"", content_type=""), EMPTY, 503),
-        (hooks.replies(500, b"no gzip, no gzip", headers={"Content-Encoding": "gzip"}), UNREAD + "unexpected EOF", 503),
+        (hooks.replies(500, b"no gzip, no gzip", headers={"Content-Encoding": "gzip"}), UNREAD + "gzip: invalid header", 503),
         (hooks.says(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", close=True), UNREAD + "unexpected EOF", 503),
         (
             hooks.says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", close=True),
@@ -397,6 +397,11 @@ async def test_any_other_redirect_becomes_a_get(status: int) -> None:
         ("https://127.0.0.1:1/a b", 'Post "https://127.0.0.1:1/a%20b": dial tcp 127.0.0.1:1: connect: connection refused'),
         ("https://u:secret@127.0.0.1:1/", 'Post "https://u:***@127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused'),
         ("/%zz", 'Post "URL": failed to parse Location header "/%zz": parse "/%zz": invalid URL escape "%zz"'),
+        (
+            "a b:c",
+            'Post "URL": failed to parse Location header "a b:c": parse "a b:c": first path segment in URL cannot contain colon',
+        ),
+        ("//a b/", 'Post "URL": failed to parse Location header "//a b/": parse "//a b/": invalid character " " in host name'),
         ("http://[:", """Post "URL": failed to parse Location header "http://[:": parse "http://[:": missing ']' in host"""),
     ],
 )
@@ -408,6 +413,20 @@ async def test_a_redirect_that_leads_nowhere(location: str, failure: str) -> Non
 
 
 # Nobody there
+
+
+@pytest.mark.parametrize(
+    ("authority", "reason"),
+    [
+        ("127.0.0.1:99999", "dial tcp: address 99999: invalid port"),
+        ("127.1:1", "dial tcp: lookup 127.1: no such host"),
+        ("2130706433:1", "dial tcp: lookup 2130706433: no such host"),
+    ],
+)
+async def test_an_address_that_nobody_could_dial(authority: str, reason: str) -> None:
+    async with WebhookClient() as client:
+        answer = await ask(client, call_to({"url": f"https://{authority}/x"}))
+    assert (answer.failure, answer.code) == (f'{FAILED}Post "https://{authority}/x?timeout=10s": {reason}', 503)
 
 
 async def test_a_closed_port() -> None:

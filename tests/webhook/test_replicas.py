@@ -2,64 +2,41 @@
 
 import itertools
 import signal
+from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
+import pytest
+from tests.webhook.balancers import Balancer
 from tests.webhook.clusters import Json, Served, config_map
 from tests.webhook.loads import Load
 from tests.webhook.processes import NAMESPACE, Webhook
 from tests.webhook.reviewing import label, mutating
 
 SERVICE = "kadmit-webhook"
-_SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 
 
-def _service(cluster: Served) -> None:
-    spec = {"ports": [{"name": "https", "port": 443}]}
-    metadata = {"namespace": NAMESPACE, "name": SERVICE}
-    cluster.create(
-        f"/api/v1/namespaces/{NAMESPACE}/services",
-        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec},
-    )
+@pytest.fixture
+def service() -> Iterator[Balancer]:
+    with Balancer() as balancer:
+        yield balancer
 
 
-def _endpoint(cluster: Served, webhook: Webhook) -> None:
-    """What the controller of endpoints does when a Pod becomes ready."""
-    cluster.create(
-        _SLICES,
-        {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {
-                "namespace": NAMESPACE,
-                "name": _slice(webhook),
-                "labels": {"kubernetes.io/service-name": SERVICE},
-            },
-            "addressType": "IPv4",
-            "ports": [{"name": "https", "port": webhook.port, "protocol": "TCP"}],
-            "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": True}}],
-        },
-    )
+@pytest.fixture
+def cluster(tmp_path: Path, service: Balancer) -> Iterator[Served]:
+    with Served(tmp_path, f"--service-resolver={NAMESPACE}/{SERVICE}=127.0.0.1:{service.port}") as served:
+        yield served
 
 
-def _slice(webhook: Webhook) -> str:
-    return f"{SERVICE}-{webhook.port}"
-
-
-def _no_endpoint(cluster: Served, webhook: Webhook) -> None:
-    cluster.send("DELETE", f"{_SLICES}/{_slice(webhook)}")
-
-
-def _two(cluster: Served, stack: ExitStack, *more: str) -> tuple[Webhook, Webhook]:
+def _two(cluster: Served, service: Balancer, stack: ExitStack, *more: str) -> tuple[Webhook, Webhook]:
     """The first one leads. They are called by their Service, so a certificate for its name must be theirs."""
     cluster.namespace()
-    _service(cluster)
     cluster.register(*mutating("p", label("mutated")))
     options = ("--url=", "--lease-duration=3", *more)
     first = stack.enter_context(Webhook(cluster.kubeconfig, *options, "--identity=first"))
     cluster.until_registered()
     second = stack.enter_context(Webhook(cluster.kubeconfig, *options, "--identity=second"))
-    for each in (first, second):
-        _endpoint(cluster, each)
+    service.ports |= {first.port, second.port}
     return first, second
 
 
@@ -83,9 +60,9 @@ class Client:
             self.retried.append(answer["message"])
 
 
-def test_a_killed_replica_loses_nothing_that_its_caller_asks_for_again(cluster: Served) -> None:
+def test_a_killed_replica_loses_nothing_that_its_caller_asks_for_again(cluster: Served, service: Balancer) -> None:
     with ExitStack() as stack:
-        first, second = _two(cluster, stack)
+        first, second = _two(cluster, service, stack)
         client = Client(cluster)
         with Load([client]) as load:
             cluster.until(lambda: len(client.made) > 20)
@@ -93,7 +70,7 @@ def test_a_killed_replica_loses_nothing_that_its_caller_asks_for_again(cluster: 
             first.process.send_signal(signal.SIGKILL)
             killed_at = len(client.made)
             cluster.until(lambda: len(client.made) > killed_at + 10)
-            _no_endpoint(cluster, first)
+            service.ports.discard(first.port)
             cluster.until(lambda: len(client.made) > killed_at + 40)
             cluster.register(*mutating("q", label("more"), rules=[{**_SECRETS}]))
             cluster.until_registered(2)  # the other one leads now
@@ -106,15 +83,15 @@ def test_a_killed_replica_loses_nothing_that_its_caller_asks_for_again(cluster: 
 _SECRETS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
 
 
-def test_a_replica_that_is_told_to_end_loses_nothing_at_all(cluster: Served) -> None:
+def test_a_replica_that_is_told_to_end_loses_nothing_at_all(cluster: Served, service: Balancer) -> None:
     with ExitStack() as stack:
-        first, second = _two(cluster, stack, "--drain-delay=1")
+        first, second = _two(cluster, service, stack, "--drain-delay=1")
         client = Client(cluster)
         with Load([client]) as load:
             cluster.until(lambda: len(client.made) > 20)
             assert first.process is not None
             first.process.send_signal(signal.SIGTERM)
-            _no_endpoint(cluster, first)
+            service.ports.discard(first.port)
             assert first.process.wait(30) == 0
             ended_at = len(client.made)
             cluster.until(lambda: len(client.made) > ended_at + 20)

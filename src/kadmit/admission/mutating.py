@@ -5,6 +5,7 @@ mutation that was applied counts as a change, even if the object is the same aft
 differs, where on CREATE every non-empty patch does.
 """
 
+import contextlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,11 +18,11 @@ from kadmit.admission.policies import Invocation, PolicyError
 from kadmit.admission.snapshot import Candidates, Snapshot
 from kadmit.admission.webhooks import Call, Webhook
 from kadmit.api import errors
-from kadmit.api.errors import ApiError
+from kadmit.api.errors import ApiError, Status
 from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds.conversion import UnknownConversion
-from kadmit.kinds.settling import Unconvertible
+from kadmit.kinds.settling import OtherKind, Unconvertible
 from kadmit.matching.attributes import CREATE, Attributes, Json
 from kadmit.matching.criteria import Match
 from kadmit.patch import jsonpatch
@@ -66,14 +67,15 @@ class _Chain:
     policies: _Reinvocation = field(default_factory=_Reinvocation)
     webhooks: _Reinvocation = field(default_factory=_Reinvocation)
     changed: bool = False  # whether a second round is due
-    fine_times: bool = False  # whether managedFields still hold times finer than JSON can keep
+    fine_times: bool = True  # whether times in managedFields may still be finer than JSON can keep
+    unfit: OtherKind | None = None  # a webhook has made the object another kind
 
 
 def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record) -> Calls:
     """Yields webhook calls one at a time, is sent their answers, gives the attributes after it. Raises ApiError."""
     variables = RequestVariables(attributes, world.authorizer)
     candidates = snapshot.candidates(attributes, world)
-    chain = _Chain(candidates, world, record, attributes, variables, fine_times=attributes.operation == CREATE)
+    chain = _Chain(candidates, world, record, attributes, variables)
     explained = record.events is not None
     if explained:
         record.happened(events.entered(MUTATING, snapshot, attributes, world))
@@ -224,12 +226,15 @@ def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, na
         try:
             result = mutate(mutation, bound, match.kind, chain.world)
         except ApiError as error:
+            record.count(POLICY_CHECKS, **labels, error_type=_error_type(error))
             if record.events is not None:
                 record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), error))
             raise
         del bound["variables"]  # NB: it holds what holds it; let go, the bindings need no garbage collector
         if not isinstance(result, Rejection) and match.kind != versioned.kind:
             result = _back(result, match.kind, versioned.kind, chain.world)
+        if not isinstance(result, Rejection) and result is not plain["object"] and _is_custom_scale(versioned, chain.world):
+            result = Rejection(f"request to convert CR to an invalid group/version: {versioned.kind.group_version}")
         if record.events is not None:
             record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), result))
         if isinstance(result, Rejection):
@@ -252,6 +257,17 @@ def _back(result: Json, kind: GroupVersionKind, wanted: GroupVersionKind, world:
         to = quoted(str(wanted.group_version))
         return Rejection(f'{kind.version}.{kind.kind} is not suitable for converting to {to} in scheme "{SCHEME}"')
     return Rejection(f"converting ({kind.version}.{kind.kind}) to ({wanted.version}.{wanted.kind}): unknown conversion")
+
+
+def _error_type(error: ApiError) -> str:
+    """NB: what is found out when the whole object is converted or written comes after its mutations were counted."""
+    is_late = not error.status.reason or str(error).startswith("Internal error occurred: failed to convert object: ")
+    return "no_error" if is_late else "invalid_error"
+
+
+def _is_custom_scale(versioned: Attributes, world: World) -> bool:
+    """NB: kube-apiserver reads a patched Scale of a custom kind as an object without a type, and cannot convert that back."""
+    return versioned.subresource == "scale" and any(world.is_custom(k) for _, k in world.equivalents(versioned.resource, ""))
 
 
 def _take_over(chain: _Chain, invocation: Invocation, versioned: Attributes, before: Json | None, after: Json | None) -> None:
@@ -286,6 +302,8 @@ def _run_webhooks(chain: _Chain, round_number: int) -> Generator[Sequence[Call],
                 chain.changed = True
             if webhook.reinvoke:
                 state.ran.add(webhook.uid)
+        if chain.unfit is not None:
+            raise ApiError(Status(500, "", str(chain.unfit)))
     finally:
         state.last = chain.attributes.object
 
@@ -442,18 +460,71 @@ def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answ
     except PatchError as e:
         raise errors.internal(str(e)) from None
     try:
-        settled = chain.world.settle_patched(match.kind, cast("Json", patched), live)
+        settled = _settled(chain, match, cast("Json", patched), live)
     except Unconvertible as e:
         raise errors.internal(str(e)) from None
     _annotate_patch(chain.record, webhook, verdict, suffix)
-    # NB: the times of a create lose their fractions on the way through a patch, so the first patch always changes something.
-    changed = chain.fine_times or not equal(live, settled)
+    # NB: new times lose their fractions on the way through a patch, so the first patch always changes something.
+    fresh = chain.fine_times and _has_new_times(chain.attributes, chain.world)
+    changed = fresh or not equal(live, settled) or _has_lost(live, patched)
     chain.fine_times = False
     if chain.record.events is not None:
         chain.record.happened(events.Patched(webhook, live, settled, changed))
-    converted = settled if match.kind == chain.attributes.kind else chain.world.convert(settled, chain.attributes.kind)
-    chain.attributes = chain.attributes.with_object(converted)
+    as_is = chain.unfit is not None or match.kind == chain.attributes.kind
+    chain.attributes = chain.attributes.with_object(settled if as_is else chain.world.convert(settled, chain.attributes.kind))
     return changed
+
+
+def _has_new_times(attributes: Attributes, world: World) -> bool:
+    """Whether this request has given somebody fields to own. NB: custom objects have no times, only texts of times."""
+    new, old = attributes.object, attributes.old_object
+    if new is None or world.is_custom(attributes.kind):
+        return False
+    if old is None:
+        return attributes.operation == CREATE
+    before = {_owner(entry): entry.get("time") for entry in _managed(old)}
+    return any(before.get(_owner(entry), "") != entry.get("time") for entry in _managed(new)) or _has_gained(old, new)
+
+
+def _managed(value: Json) -> Sequence[Json]:
+    return (value.get("metadata") or {}).get("managedFields") or ()
+
+
+def _owner(entry: Json) -> tuple[object, ...]:
+    return tuple(entry.get(part) for part in ("manager", "operation", "apiVersion", "subresource"))
+
+
+def _has_gained(old: object, new: object) -> bool:
+    """Whether anything is new or different. NB: times tell only whole seconds, so one that is the same may still be new."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return any(key not in _OWN and _has_gained(old.get(key), value) for key, value in new.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return any(item not in old for item in new)
+    return old != new
+
+
+_OWN = frozenset(("managedFields", "resourceVersion", "generation"))  # what nobody owns
+
+
+def _settled(chain: _Chain, match: Match, patched: Json, live: Json) -> Json:
+    """The patched object, be it what it may: another version of the kind is as good, another kind is only found out later."""
+    try:
+        return chain.world.settle_patched(match.kind, patched, live)
+    except OtherKind as other:
+        if not chain.world.is_custom(match.kind):
+            with contextlib.suppress(UnknownConversion):
+                return chain.world.convert(other.object, match.kind)
+        chain.unfit = other
+        return other.object
+
+
+def _has_lost(live: object, patched: object) -> bool:
+    """Whether a patch took anything away. NB: that is a change even where a default brings it back."""
+    if isinstance(live, dict) and isinstance(patched, dict):
+        return any(value not in (None, {}, []) and _has_lost(value, patched.get(key)) for key, value in live.items())
+    if isinstance(live, list) and isinstance(patched, list):
+        return len(live) > len(patched) or any(_has_lost(a, b) for a, b in zip(live, patched, strict=False))
+    return patched is None
 
 
 def _annotate_patch(record: Record, webhook: Webhook, verdict: answers.Verdict, suffix: str) -> None:

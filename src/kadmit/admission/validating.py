@@ -28,7 +28,7 @@ from kadmit.kinds.conversion import UnknownConversion
 from kadmit.matching.attributes import Attributes, Json
 from kadmit.policy import bindings
 from kadmit.policy.model import Binding, BoundPolicy, Policy
-from kadmit.policy.validator import Decision, Validated, validate
+from kadmit.policy.validator import Decision, Validated, error_type, validate
 from kadmit.policy.world import World
 
 Calls = Generator[Sequence[Call], Sequence[Answer], None]
@@ -123,12 +123,21 @@ def _judge(judgement: _Judgement, invocation: Invocation) -> None:
     for annotation in validated.annotations:
         if annotation.error:
             judgement.denials.append(_Denial(policy, binding, annotation.error))
-            _count(judgement.record, policy, binding, "deny", "invalid_error")
+            _count(judgement.record, policy, binding, "deny", annotation.error)
         else:
             published = judgement.annotations.setdefault((policy.name, annotation.key), [])
-            value = annotation.value.encode()[:MAX_ANNOTATION_BYTES].decode(errors="ignore")
+            value = cut(annotation.value)
             if value not in published:
                 published.append(value)
+
+
+def cut(value: str) -> str:
+    """NB: by bytes, and what is left of a character that is cut through shows as one replacement for each byte."""
+    if len(value) * 4 <= MAX_ANNOTATION_BYTES:
+        return value
+    kept = value.encode()[:MAX_ANNOTATION_BYTES]
+    whole = kept.decode(errors="ignore")
+    return whole + "\ufffd" * (len(kept) - len(whole.encode()))
 
 
 def _validated(judgement: _Judgement, invocation: Invocation, versioned: Attributes, namespace: Json | None) -> Validated:
@@ -171,29 +180,29 @@ def _with_kind(invocation: Invocation) -> Json | None:
     return {"apiVersion": str(kind.group_version), "kind": kind.kind, **param}
 
 
-def _count(record: Record, policy: Policy, binding: Binding, action: str, error_type: str) -> None:
+def _count(record: Record, policy: Policy, binding: Binding, action: str, message: str) -> None:
     labels = {"policy": policy.name, "policy_binding": binding.name}
-    record.count(POLICY_CHECKS, **labels, enforcement_action=action, error_type=error_type)
+    record.count(POLICY_CHECKS, **labels, enforcement_action=action, error_type=error_type(message))
 
 
 def _act(judgement: _Judgement, policy: Policy, binding: Binding, index: int, decision: Decision) -> None:
     """What the binding's actions make of a decision."""
-    record, error_type = judgement.record, decision.error_type or "invalid_error"
+    record = judgement.record
     if not decision.denied:
         if decision.failed:
-            _count(record, policy, binding, "allow", error_type)
+            _count(record, policy, binding, "allow", decision.message)
         return
     for action in binding.actions:
         if action == "Deny":
             judgement.denials.append(_Denial(policy, binding, decision.message, decision.reason))
-            _count(record, policy, binding, "deny", error_type)
+            _count(record, policy, binding, "deny", decision.message)
         elif action == "Audit":
             record.annotate(FAILURE_KEY, _failure(policy, binding, index, decision))
-            _count(record, policy, binding, "audit", error_type)
+            _count(record, policy, binding, "audit", decision.message)
         elif action == "Warn":
             through = f"'{policy.name}' with binding '{binding.name}'"
             record.warn(f"Validation failed for ValidatingAdmissionPolicy {through}: {decision.message}")
-            _count(record, policy, binding, "warn", error_type)
+            _count(record, policy, binding, "warn", decision.message)
 
 
 def _failure(policy: Policy, binding: Binding, index: int, decision: Decision) -> str:

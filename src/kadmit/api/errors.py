@@ -52,9 +52,11 @@ class Status:
     details: Details | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     status: str = "Failure"
+    bare: bool = False  # told by somebody who knows nothing of kinds
 
     def as_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": self.status}
+        made: dict[str, Any] = {} if self.bare else {"kind": "Status", "apiVersion": "v1"}
+        made |= {"metadata": self.metadata, "status": self.status}
         if self.message:
             made["message"] = self.message
         if self.reason:
@@ -152,6 +154,12 @@ def internal(message: str) -> ApiError:
 
 def timeout(message: str, retry: int = 0) -> ApiError:
     return ApiError(Status(504, "Timeout", f"Timeout: {message}", Details(retry_after_seconds=retry)))
+
+
+def out_of_time() -> ApiError:
+    """The whole request took too long, whatever it was doing."""
+    error = timeout("request did not complete within the allotted timeout")
+    return ApiError(replace(error.status, bare=True))
 
 
 def entity_too_large(message: str) -> ApiError:

@@ -10,11 +10,11 @@ from typing import Protocol
 from kadmit.cel import gotext, operators
 from kadmit.cel.evaluator import Run, Scope, Step
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
-from kadmit.cel.types import Type
+from kadmit.cel.unboxing import native
 from kadmit.cel.values import NONE, CelError, MapValue, Optional, UInt, Value, go_name
 
-# Reads a struct's field: value, or MISSING where it is not set.
-FieldReader = Callable[[Value], Value]
+# Reads a struct's field: value, or MISSING where it is not set; given `softly`, also where it cannot be read.
+FieldReader = Callable[..., Value]
 
 
 class Qualifier(Protocol):
@@ -117,7 +117,7 @@ class Key:
 
     def _field(self, value: Value, *, softly: bool) -> Value:
         assert self.read is not None
-        found = self.read(value)
+        found = self.read(value, softly=softly)
         # NB: a field that is not set reads as null, but is absent to has() and to `.?`.
         return None if found is MISSING and not softly else found
 
@@ -147,7 +147,7 @@ class Computed:
         if key.__class__ is CelError:
             return key
         if key.__class__ not in KEY_CLASSES:
-            return CelError(f"invalid qualifier type: {go_name(key) if self.step else _native_name(key)}")
+            return CelError(_qualifier_error(key) if self.step else f"invalid qualifier type: {_native_name(key)}")
         return reach(value, key, softly=softly)
 
 
@@ -167,7 +167,9 @@ def follow(run: Run, scope: Scope, value: Value, qualifiers: "list[Qualifier]") 
     if softly:
         if not value.present:
             return value
-        value = value.value
+        value = native(value)
+        if value.__class__ is CelError and qualifiers:
+            return value
     for qualifier in qualifiers:
         softly = softly or qualifier.optional
         value = qualifier.qualify(run, scope, value, softly=softly)
@@ -211,7 +213,7 @@ class Named(_Chain):
             return CelError(f"no such attribute(s): {self.name}")
         if value.__class__ is CelError:
             return value
-        return follow(run, scope, value, self.qualifiers) if self.qualifiers else value
+        return follow(run, scope, value, self.qualifiers) if self.qualifiers or value.__class__ is Optional else value
 
 
 class Relative(_Chain):
@@ -225,7 +227,7 @@ class Relative(_Chain):
 
     def resolve(self, run: Run, scope: Scope) -> Value:
         value = self.operand.evaluate(run, scope)
-        if value.__class__ is CelError or not self.qualifiers:
+        if value.__class__ is CelError or not (self.qualifiers or value.__class__ is Optional):
             return value
         return follow(run, scope, value, self.qualifiers)
 
@@ -289,9 +291,9 @@ class AttributeStep:
 
 def constant_qualifier_error(value: Value) -> str | None:
     """Why a constant cannot be an index, or None."""
-    if value.__class__ in KEY_CLASSES:
-        return None
-    if isinstance(value, Type):
-        return "invalid qualifier type: *types.Type"
+    return None if value.__class__ in KEY_CLASSES else _qualifier_error(value)
+
+
+def _qualifier_error(value: Value) -> str:
     names = {list: "*types.baseList", dict: "*types.baseMap", MapValue: "*types.baseMap"}
     return f"invalid qualifier type: {names.get(value.__class__) or go_name(value)}"

@@ -49,6 +49,11 @@ class Checked:
     def output(self) -> Type:
         return self.types[self.tree.root.id]
 
+    def has_optionals(self) -> bool:
+        """Whether a value may be an optional, or hold one; of a policy's variables that is not known."""
+        made = any(t.name == types.OPTIONAL.name for t in self.types.values())
+        return made or "variables" in self.idents.values()
+
 
 def check(tree: ast.Ast, declarations: Declarations, issues: Issues) -> Checked:
     """Check a tree; what is wrong with it is added to `issues`."""
@@ -298,8 +303,8 @@ class _Checker:
             self.overloads[node.id] = (function.overloads[0].id,)
 
     def _instantiate(self, wanted: tuple[Type, ...], gives: Type) -> tuple[list[Type], Type]:
-        """A signature with type variables of its own."""
-        names = sorted(unification.variables_in((*wanted, gives)))
+        """A signature with type variables of its own. NB: messages number them: those of the result come first."""
+        names = unification.variables_in((gives, *wanted))
         if not names:
             return list(wanted), gives
         fresh = {name: self.fresh() for name in names}

@@ -29,7 +29,7 @@ from kadmit.cel.evaluator import (
 )
 from kadmit.cel.library import formatting
 from kadmit.cel.operators import MISSING
-from kadmit.cel.values import NONE, CelError, Optional, Value, key_of
+from kadmit.cel.values import NONE, CelError, Optional, Value
 
 # Evaluates an expression for some bindings: (value or CelError, cost).
 Runner: TypeAlias = Callable[[Mapping[str, Value]], tuple[Value, int]]
@@ -43,9 +43,9 @@ _SUPPORT: dict[str, object] = {
     "SCALARS": fastpath.SCALARS,
     "SIZED": fastpath.SIZED,
     "ceil": templates.ceil,
-    "key_of": key_of,
     **{f.__name__: f for f in (fastpath.usual, fastpath.equals, fastpath.differs, fastpath.smaller_traversal, fastpath.index)},
     **{f.__name__: f for f in (fastpath.element, fastpath.has, fastpath.try_index, fastpath.make_map, fastpath.call_charge)},
+    **{f.__name__: f for f in (fastpath.member, fastpath.scalar, fastpath.settled)},
     "missing": fastpath.missing,
     "spend_text": work.spend_text,
     **templates.SUPPORT,
@@ -57,9 +57,12 @@ _BUILTINS: dict[str, object] = {
 }
 
 
-def compile_step(step: Step, limit: int, exact: Runner) -> Runner:
-    """A fast function for these steps, which falls back to `exact`; `exact` itself if the steps are too many."""
-    emitter = Emitter()
+def compile_step(step: Step, limit: int, exact: Runner, *, optionals: bool = True) -> Runner:
+    """A fast function for these steps, which falls back to `exact`; `exact` itself if the steps are too many.
+
+    `optionals`: whether a name may stand for an optional, or a call give one.
+    """
+    emitter = Emitter(optionals=optionals)
     try:
         result = tolerance.emit(emitter, step)
     except (TooBig, RecursionError, work.TooMuchWork):
@@ -94,10 +97,11 @@ def _is_plain_format(step: Call) -> bool:
 class Emitter:
     """Writes the lines for each kind of step; gives the operand that holds its value."""
 
-    __slots__ = ("emission", "lazy", "roots", "scopes")
+    __slots__ = ("emission", "lazy", "optionals", "roots", "scopes")
 
-    def __init__(self) -> None:
+    def __init__(self, *, optionals: bool) -> None:
         self.emission = Emission()
+        self.optionals = optionals
         self.roots: dict[str, str] = {}  # variables of the request -> local names
         self.scopes: list[dict[str, Operand]] = []
         self.lazy: dict[str, Step] = {}  # local name -> how to work it out on first use
@@ -171,7 +175,7 @@ class Emitter:
     def _chain(self, value: Operand, qualifiers: list) -> Operand:  # type: ignore[type-arg]
         """A path without optional links is one expression; from the first optional link on it may end early."""
         if not qualifiers:
-            return value
+            return self._start(value)
         if value.known is Optional:
             return self._softly(value, qualifiers, start_optional=True)
         for i, qualifier in enumerate(qualifiers):
@@ -181,6 +185,14 @@ class Emitter:
         if value.known is None and not value.text.isidentifier():
             return self.emission.assign(value.text)
         return value
+
+    def _start(self, value: Operand) -> Operand:
+        """A path that ends where it starts still takes an optional apart and together again."""
+        if not self.optionals or value.known not in (None, Optional) or value.text in self.roots.values():
+            return value
+        named = self.emission.in_variable(value)
+        self.emission.line(f"if {named.text}.__class__ is Optional: settled({named.text})")
+        return named
 
     def _link(self, value: Operand, qualifier: Key | Computed) -> Operand:
         self.emission.charge(1)
@@ -201,7 +213,7 @@ class Emitter:
             if qualifier.test:
                 raise TooBig
             read = self.emission.constant(qualifier.read)
-            found = self.emission.assign(f"usual({read}({value.text}))")
+            found = self.emission.assign(f"scalar({read}({value.text}))")
             return Operand(f"(None if {found.text} is MISSING else {found.text})")
         if qualifier.value.__class__ is int and qualifier.value >= 0:
             named = self.emission.in_variable(value)
@@ -219,6 +231,7 @@ class Emitter:
         result = self.emission.name()
         if start_optional:
             named = self.emission.in_variable(value)
+            self.emission.line(f"settled({named.text})")
             self.emission.line(f"{result} = {named.text}.value if {named.text}.present else MISSING")
         else:
             self.emission.line(f"{result} = {value.text}")
@@ -319,7 +332,7 @@ class Emitter:
     def membership(self, step: SetMembership, arg: Operand) -> Operand:
         value = self.emission.in_variable(arg)
         members = self.emission.constant(step.members)
-        key = value.text if value.known is str else f"({value.text} if {value.text}.__class__ is str else key_of({value.text}))"
+        key = value.text if value.known is str else f"({value.text} if {value.text}.__class__ is str else member({value.text}))"
         return self.emission.assign(f"{key} in {members}", bool)
 
     def _format(self, step: Call) -> Operand:

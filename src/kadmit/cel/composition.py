@@ -55,6 +55,7 @@ class Variables:
     __slots__ = ("_bindings", "_programs", "_values", "cost")
     cel_type = types.struct(VARIABLES_TYPE)
     go_name = "*lazy.MapValue"
+    equality_by_size = True
 
     def __init__(self, programs: "Mapping[str, Program | CompileError]", bindings: Mapping[str, Value]) -> None:
         self._programs = programs
@@ -108,3 +109,6 @@ class Variables:
 
     def size(self) -> int:
         return len(self._programs)
+
+    def native(self) -> Value:
+        return NO_OVERLOAD

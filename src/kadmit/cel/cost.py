@@ -22,10 +22,6 @@ LIST, MAP, STRUCT = 10, 30, 40
 LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
 
-class CostPanic(Exception):
-    """The real cost tracker breaks on these arguments; the evaluation ends with `internal error: ` and this text."""
-
-
 def traversal(value: Value) -> int:
     """One pass over a value."""
     return ceil(size(value) * TRAVERSAL)
@@ -37,8 +33,8 @@ def smaller_traversal(args: Sequence[Value], _: Value = None) -> int:
 
 
 def equality(a: Value, b: Value) -> int:
-    """==: values of Kubernetes' own types cost 1, whatever their size. (!= knows no such exception.)"""
-    return 1 if hasattr(a, "cel_type") else ceil(min(size(a), size(b)) * TRAVERSAL)
+    """==: values of Kubernetes' own libraries cost 1, whatever their size. (!= knows no such exception.)"""
+    return 1 if hasattr(a, "cel_type") and not hasattr(a, "equality_by_size") else ceil(min(size(a), size(b)) * TRAVERSAL)
 
 
 def regex(text: Value, pattern: Value) -> int:

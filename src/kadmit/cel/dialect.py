@@ -103,7 +103,7 @@ class Types:
             return lambda _: CelError(f"unknown type '{name}'")
         return made or messages.maker(name)
 
-    def reader(self, name: str, field: str) -> Callable[[Value], Value] | None:
+    def reader(self, name: str, field: str) -> Callable[..., Value] | None:
         return self.mutation.reader(name, field) if self.mutation is not None else None
 
     def with_fixed(self, extra: Mapping[str, Mapping[str, Type]]) -> "Types":

@@ -42,6 +42,8 @@ class Environment:
         checked = self.check(text)
         if returns and not any(checked.output.same(t) for t in returns):
             raise CompileError(_wrong_return(returns, checked.output))
+        if any(map(types.nameless, checked.types.values())):
+            raise CompileError("unexpected compilation error: missing type conversion to proto: ")
         try:
             step = room.for_depth(planner.plan, checked, self.catalogue)
         except planner.PlanError as e:

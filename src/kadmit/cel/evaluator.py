@@ -13,7 +13,7 @@ from kadmit.cel import cost, gotext, operators
 from kadmit.cel.declarations import Cost, Impl
 from kadmit.cel.operators import MISSING, NO_OVERLOAD
 from kadmit.cel.types import Trait
-from kadmit.cel.values import CelError, MapValue, Optional, Value, go_name, key_of, map_from, type_of
+from kadmit.cel.values import CelError, MapValue, Optional, Panic, Value, go_name, key_of, map_from, type_of, unhashable
 
 
 class CostExceeded(Exception):
@@ -322,6 +322,13 @@ class Insert(Call):
     __slots__ = ()
 
 
+def _must_be_hashable(value: Value, *, empty: bool = False) -> None:
+    """NB: Go says it in other words where it finds the map empty, and only looks at the key for form's sake."""
+    if value.__class__ is not str and unhashable(value):
+        kind = go_name(value)
+        raise Panic(f"hash of unhashable type: {kind}" if empty else f"runtime error: hash of unhashable type {kind}")
+
+
 class SetMembership:
     """x in [constants]: a lookup in a set made when the plan was made. Costs nothing but its argument."""
 
@@ -335,6 +342,7 @@ class SetMembership:
     def evaluate(self, run: Run, scope: Scope) -> Value:
         value = self.arg.evaluate(run, scope)
         if value.__class__ is not CelError:
+            _must_be_hashable(value)
             value = key_of(value) in self.members
         return run.push(self.id, value)
 
@@ -412,15 +420,15 @@ class MapStep:
             value = value_step.evaluate(run, scope)
             if value.__class__ is CelError:
                 return value
-            if key.__class__ is bytes:
-                return CelError("internal error: runtime error: hash of unhashable type types.Bytes")
             if optional:
                 if value.__class__ is not Optional:
                     return optional_entry_error(key, value)
                 if not value.present:
+                    _must_be_hashable(key, empty=not pairs)
                     pairs = [p for p in pairs if operators.equal(p[0], key) is not True]
                     continue
                 value = value.value
+            _must_be_hashable(key)
             pairs.append((key, value))
         return map_from(pairs)
 

@@ -11,7 +11,8 @@ from kadmit.cel.attributes import KEY_CLASSES, reach
 from kadmit.cel.declarations import Cost
 from kadmit.cel.evaluator import call_cost
 from kadmit.cel.operators import MISSING
-from kadmit.cel.values import CelError, Optional, Value, map_from
+from kadmit.cel.unboxing import native
+from kadmit.cel.values import CelError, Optional, Value, key_of, map_from, unhashable
 
 SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 SIZED = frozenset({str, bytes, list, dict})
@@ -29,6 +30,13 @@ def usual(value: Value) -> Value:
     if value.__class__ is CelError:
         raise SLOW
     return value
+
+
+def scalar(value: Value) -> Value:
+    """A field read from an Object: in a list or map of it there may be errors."""
+    if value.__class__ is list or value.__class__ is dict:
+        raise SLOW
+    return usual(value)
 
 
 def equals(a: Value, b: Value) -> Value:
@@ -95,7 +103,23 @@ def missing(value: Value, names: Sequence[str]) -> tuple[Value, int]:
 
 
 def make_map(pairs: list[tuple[Value, Value]]) -> Value:
+    for key, _ in pairs:
+        if unhashable(key):
+            raise SLOW
     return map_from(pairs)
+
+
+def member(value: Value) -> object:
+    """What stands for a value in a set."""
+    if unhashable(value):
+        raise SLOW
+    return key_of(value)
+
+
+def settled(optional: Optional) -> None:
+    """Only optionals that hold plain data may be where a path starts."""
+    if optional.present and native(optional) is not optional.value:
+        raise SLOW
 
 
 def call_charge(charge: Cost | None, overload: str, args: Sequence[Value], value: Value) -> int:

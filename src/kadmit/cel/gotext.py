@@ -22,6 +22,12 @@ _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fro
     ("0", "f", "F", "FALSE", "false", "False"), False
 )
 _MAX_DIGITS = 20  # of a 64-bit number; more (beside leading zeros) is out of range without looking
+_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+
+
+def trim_space(text: str) -> str:
+    """strings.TrimSpace. NB: Python's own strip takes a few control characters more for space."""
+    return text.strip(_SPACE)
 
 
 # ---- texts to numbers ------------------------------------------------------------------------------------------

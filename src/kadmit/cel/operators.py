@@ -59,7 +59,10 @@ def equal(a: Value, b: Value) -> Value:
         return b.__class__ is Type and a.name == b.name
     if kind in _PLAIN:
         return b.__class__ is kind and a == b
-    return a.equals(b)
+    # NB: an error may lie in an optional or an Object (`unboxing`); it is equal to nothing, and says so.
+    if kind is CelError:
+        return a
+    return b if b.__class__ is CelError else a.equals(b)
 
 
 _PLAIN = frozenset({bool, bytes, Timestamp, Duration})

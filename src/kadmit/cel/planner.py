@@ -43,7 +43,8 @@ from kadmit.cel.evaluator import (
 from kadmit.cel.library.comprehensions import MAP_INSERT, insert, insert_all
 from kadmit.cel.operators import NO_OVERLOAD, double_to_int, double_to_uint
 from kadmit.cel.types import Kind, Type
-from kadmit.cel.values import INT_MAX, CelError, Duration, MapValue, Timestamp, UInt, Value, key_of, type_of
+from kadmit.cel.unboxing import native
+from kadmit.cel.values import INT_MAX, CelError, Duration, MapValue, Panic, Strings, Timestamp, UInt, Value, key_of, type_of
 
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 PATTERN_FUNCTIONS = frozenset({"matches", "find", "findAll"})
@@ -380,7 +381,10 @@ def _insertion(call: Call) -> Step:
 
 
 def _constant(step: Step) -> Const:
-    value = step.evaluate(Run(INT_MAX), Bindings({}))
+    try:
+        value = step.evaluate(Run(INT_MAX), Bindings({}))
+    except Panic as e:
+        raise PlanError(f"internal error: {e}") from None
     if value.__class__ is CelError:
         raise PlanError(value.message)
     return Const(step.id, value)
@@ -428,25 +432,28 @@ def _with_pattern(call: Call) -> Step:
 def _pattern_code(function: str, pattern: re2.Pattern) -> Impl:
     free = work.free_length(pattern.source)
 
-    def matches(text: Value, _: Value) -> Value:
+    def matches(given: Value, _: Value) -> Value:
+        text = native(given)
         if text.__class__ is not str:
             return NO_OVERLOAD
         if len(text) > free:
             work.spend_match(text, pattern.source)
         return pattern.search(text)
 
-    def find(text: Value, _: Value) -> Value:
+    def find(given: Value, _: Value) -> Value:
+        text = native(given)
         if text.__class__ is not str:
             return NO_OVERLOAD
         if len(text) > free:
             work.spend_match(text, pattern.source)
         return pattern.find(text)
 
-    def find_all(text: Value, _: Value, limit: Value = -1) -> Value:
+    def find_all(given: Value, _: Value, limit: Value = -1) -> Value:
+        text = native(given)
         if text.__class__ is not str or limit.__class__ is not int:
             return NO_OVERLOAD
         if len(text) > free:
             work.spend_match(text, pattern.source)
-        return pattern.find_all(text, limit)
+        return Strings(pattern.find_all(text, limit))
 
     return {"matches": matches, "find": find, "findAll": find_all}[function]

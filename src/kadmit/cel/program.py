@@ -6,10 +6,9 @@ from typing import NamedTuple
 from kadmit.cel import compiler, cost, room, work
 from kadmit.cel.checker import Checked
 from kadmit.cel.compiler import Runner
-from kadmit.cel.cost import CostPanic
 from kadmit.cel.evaluator import Bindings, CostExceeded, Run, Step
 from kadmit.cel.types import Type
-from kadmit.cel.values import CelError, Value
+from kadmit.cel.values import CelError, Panic, Value
 
 LIMIT_ERROR = CelError(cost.LIMIT_EXCEEDED)
 WORK_ERROR = CelError(work.TOO_MUCH)
@@ -32,7 +31,7 @@ class Program:
         self.checked = checked
         self.step = step
         self.limit = cost.PER_CALL_LIMIT if limit is None else limit
-        self.run: Runner = compiler.compile_step(step, self.limit, self.evaluate_exact)
+        self.run: Runner = compiler.compile_step(step, self.limit, self.evaluate_exact, optionals=checked.has_optionals())
 
     @property
     def output_type(self) -> Type:
@@ -51,6 +50,6 @@ class Program:
             value = LIMIT_ERROR
         except work.TooMuchWork:
             value = WORK_ERROR
-        except CostPanic as e:
+        except Panic as e:
             value = CelError(f"internal error: {e}")
         return Evaluation(value, run.cost)

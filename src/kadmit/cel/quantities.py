@@ -59,6 +59,7 @@ class Quantity:
     cel_type: Type = types.struct("kubernetes.Quantity")
     go_name = "cel.Quantity"
     native_name = "Quantity"
+    go_native = "*resource.Quantity"
 
     def __init__(self, value: int, exponent: int, form: str, dec: Decimal | None = None, text: str = "") -> None:
         self.value = value

@@ -155,6 +155,11 @@ def optional_of(value: Type) -> Type:
     return Type(Kind.OPAQUE, "optional_type", (value,))
 
 
+def nameless(t: Type) -> bool:
+    """Whether it is, or has in it, the type of what does not exist: a field that JSONPatch does not have."""
+    return not t.name or (bool(t.params) and any(map(nameless, t.params)))
+
+
 def type_of_type(param: Type) -> Type:
     return Type(Kind.TYPE, "type", (param,))
 

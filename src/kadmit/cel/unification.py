@@ -134,11 +134,11 @@ def resolve(known: Substitution, t: Type, *, free_as_dyn: bool = False) -> Type:
     return Type(t.kind, t.name, (resolve(known, p, free_as_dyn=free_as_dyn) for p in t.params), traits=t.traits)
 
 
-def variables_in(all_types: Iterable[Type]) -> set[str]:
-    """Names of the type parameters that a signature mentions."""
-    names: set[str] = set()
+def variables_in(all_types: Iterable[Type]) -> dict[str, None]:
+    """Names of the type parameters that a signature mentions, in order."""
+    names: dict[str, None] = {}
     for t in all_types:
         if t.kind is Kind.TYPE_PARAM:
-            names.add(t.name)
+            names[t.name] = None
         names |= variables_in(t.params)
     return names

@@ -36,6 +36,16 @@ class UInt(int):
         return f"{int(self)}u"
 
 
+class Strings(list[str]):
+    """A list that a function of Go made of its own strings: like any other within CEL, but of another Go type outside.
+
+    NB: it says that it is a list, so that only who asks for its type() can tell.
+    """
+
+    __slots__ = ()
+    __class__ = list  # type: ignore[assignment]
+
+
 class CelError:
     """A run-time error as a value. `message` is the text users see."""
 
@@ -46,6 +56,10 @@ class CelError:
 
     def __repr__(self) -> str:
         return f"CelError({self.message!r})"
+
+
+class Panic(Exception):
+    """Kubernetes' engine breaks here: whatever stands around, the evaluation ends with `internal error: ` and this text."""
 
 
 class Duration:
@@ -125,6 +139,12 @@ def key_of(key: Value) -> object:
     if kind is str:
         return key
     return (kind, id(key)) if kind.__hash__ is None or kind is MapValue else (kind, key)
+
+
+# NB: a Go map cannot have every value as a key; a library's class that it refuses says so by `go_hashable = False`.
+def unhashable(value: Value) -> bool:
+    """Whether Kubernetes' engine breaks on this value as the key of a map or the member of a set."""
+    return value.__class__ is bytes or not getattr(value, "go_hashable", True)
 
 
 def map_from(pairs: list[tuple[Value, Value]]) -> Value:

@@ -7,14 +7,29 @@ object's own endpoint owns nothing inside of it.
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import decoding, schema
 from kadmit.patch.fieldpath import Filter, excluding
 
-# Kinds without a status of their own to reset, though they have the field.
-_STATUS = (("status",),)
+Part: TypeAlias = tuple[str, ...]
+
+_REQUESTS = ("certificates.k8s.io", "CertificateSigningRequest")
+# Built-in kinds whose status is written with nothing else, or with all but this of their metadata; others take all of it.
+_NO_METADATA = ("metadata",)
+_CLOSED: Mapping[tuple[str, str], tuple[Part, ...]] = {
+    ("", "Pod"): (("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    ("apps", "Deployment"): (("metadata", "labels"),),
+    _REQUESTS: (("status", "conditions"),),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): (_NO_METADATA,),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NO_METADATA,),
+    ("apiregistration.k8s.io", "APIService"): (_NO_METADATA,),
+    **dict.fromkeys((("flowcontrol.apiserver.k8s.io", k) for k in ("FlowSchema", "PriorityLevelConfiguration")), (_NO_METADATA,)),
+    ("networking.k8s.io", "ServiceCIDR"): (_NO_METADATA,),
+    **dict.fromkeys((("resource.k8s.io", k) for k in ("ResourceClaim", "DeviceTaintRule")), (_NO_METADATA,)),
+    ("storage.k8s.io", "VolumeAttachment"): (_NO_METADATA,),
+}
 
 
 @functools.lru_cache(maxsize=512)
@@ -26,8 +41,11 @@ def blank(kind: GroupVersionKind) -> Mapping[str, Any]:
 
 def resets(kind: tuple[str, str, str], subresource: str) -> Mapping[str, Filter]:
     """Per version, what may be owned through an endpoint."""
-    group, version, _ = kind
+    group, version, name = kind
     api_version = f"{group}/{version}" if group else version
     if subresource == "status":
-        return {api_version: excluding(("spec",), ("metadata",))}
-    return {api_version: excluding(*_STATUS)}
+        of_status = _CLOSED.get((group, name), ()) if schema.for_kind(kind) is not None else (_NO_METADATA,)
+        return {api_version: excluding(("spec",), *of_status)}
+    if (group, name) == _REQUESTS:
+        return {api_version: excluding(("spec",), ("status", "certificate") if subresource == "approval" else ("status",))}
+    return {api_version: excluding(("status",))}

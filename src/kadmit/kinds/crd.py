@@ -10,7 +10,7 @@ them after everything else, and not at all when what is wrong already would make
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from kadmit.api import fields
@@ -43,14 +43,25 @@ _UNCHECKED = (
 class CustomKind:
     """One version of a custom kind."""
 
-    def __init__(self, resource: Resource, version: Mapping[str, Json], *, preserve_unknown: bool = False) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        version: Mapping[str, Json],
+        *,
+        preserve_unknown: bool = False,
+        versions: Collection[str] = (),
+        storage: str = "",
+    ) -> None:
         self.resource = resource
+        self.versions = versions or (resource.version,)  # all of the definition
+        self.storage = storage or resource.version  # the version in which its objects are kept
         self.raw: Mapping[str, Json] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self._preserve_unknown = preserve_unknown
         self._scale: Mapping[str, Json] = (version.get("subresources") or {}).get("scale") or {}
         self.printer_columns: list[Mapping[str, Json]] | None = version.get("additionalPrinterColumns")
         self.selectable_fields: list[str] = [f.get("jsonPath", "") for f in version.get("selectableFields") or ()]
         self._compiled: _Compiled | None = None
+        self._bare: structural.Structure | None = None
         self._schema: Schema | None = None
         self._shape: Shape | None = None
 
@@ -104,6 +115,12 @@ class CustomKind:
         unknown = (*(f"metadata.{path}" for path in unknown_metadata), *shaped.unknown)
         return Decoded(shaped.object, tuple(Problem("unknown", path) for path in unknown))
 
+    def pruned(self, value: dict[str, Json]) -> dict[str, Json]:
+        """An object that was converted to this version. NB: it gets no defaults: those of the version that is kept count."""
+        if self._bare is None:
+            self._bare = structural.Structure(self._schema_of_objects, defaulting=False)
+        return self._bare.shape_root(value).object
+
     def validate(
         self,
         new: dict[str, Json],
@@ -146,9 +163,12 @@ class CustomKind:
     @property
     def _parts(self) -> "_Compiled":
         if self._compiled is None:
-            raw = {**self.raw, "x-kubernetes-preserve-unknown-fields": True} if self._preserve_unknown else self.raw
-            self._compiled = _Compiled(raw)
+            self._compiled = _Compiled(self._schema_of_objects)
         return self._compiled
+
+    @property
+    def _schema_of_objects(self) -> Mapping[str, Json]:
+        return {**self.raw, "x-kubernetes-preserve-unknown-fields": True} if self._preserve_unknown else self.raw
 
 
 class _Compiled:
@@ -168,8 +188,10 @@ def custom_kinds(definition: Mapping[str, Json]) -> dict[str, CustomKind]:
     spec = definition.get("spec") or {}
     versions = spec.get("versions") or ()
     preserve = bool(spec.get("preserveUnknownFields"))
+    names = [version.get("name") or "" for version in versions]
+    storage = next((version.get("name") or "" for version in versions if version.get("storage")), "")
     return {
-        resource.version: CustomKind(resource, version, preserve_unknown=preserve)
+        resource.version: CustomKind(resource, version, preserve_unknown=preserve, versions=names, storage=storage)
         for resource, version in zip(custom_resources(definition), versions, strict=True)
     }
 
@@ -230,8 +252,10 @@ def _nested(value: Json, path: str, kind: type, go_type: str) -> tuple[Json, str
     """The value at a path such as .spec.replicas, or what is wrong with it; None if there is nothing."""
     names = path.removeprefix(".").split(".")
     for index, name in enumerate(names):
+        if value is None:
+            return None, ""
         if not isinstance(value, dict):
-            return None, _accessor_error(names[:index], value, "map[string]interface{}")
+            return None, _accessor_error(names[: index + 1], value, "map[string]interface{}")
         if name not in value:
             return None, ""
         value = value[name]

@@ -2,6 +2,7 @@
 
     decoded = decode(schema, body)        # what a client sent
     decoded = normalise(schema, value)    # what a patch, a webhook or a policy made
+    decoded = restore(schema, value, before)   # what a strategic merge made of an object
 
 Both send the object through its Go structs (`roundtrip`). What is out of the ordinary is read again with care (`structs`): its
 unknown and duplicate fields are listed for fieldValidation, its errors carry Kubernetes' texts.
@@ -10,13 +11,13 @@ unknown and duplicate fields are listed for fieldValidation, its errors carry Ku
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kadmit.kinds import fulltext, roundtrip, structs
+from kadmit.kinds import fulltext, merging, roundtrip, structs
 from kadmit.kinds.catalog import Gvk
 from kadmit.kinds.fulltext import Problem
 from kadmit.kinds.schema import Schema
 from kadmit.kinds.structs import DecodeError, called
 
-__all__ = ["DecodeError", "Decoded", "called", "decode", "kind_of", "normalise"]
+__all__ = ["DecodeError", "Decoded", "called", "decode", "kind_of", "normalise", "restore"]
 
 Json: TypeAlias = Any
 
@@ -59,6 +60,15 @@ def normalise(schema: Schema, value: dict[str, Json]) -> Decoded:
         return Decoded(_walked(schema, value))
     except roundtrip.Unusual:
         return _read_with_care(schema, value)
+
+
+def restore(schema: Schema, value: dict[str, Json], before: dict[str, Json]) -> Decoded:
+    """The object that Go's reflection makes of plain values. Raises DecodeError and Unconvertible."""
+    try:
+        return Decoded(_walked(schema, value))
+    except roundtrip.Unusual:
+        converted = merging.convert(schema, value, before)
+    return Decoded(_walked(schema, converted), tuple(Problem("unknown", path) for path in sorted(merging.unknown(schema, value))))
 
 
 def _walked(schema: Schema, value: Json) -> dict[str, Json]:

@@ -93,9 +93,14 @@ def _lease(value: Object) -> Object:
     return _changed(value, ("spec",), lambda part: _less(part, ("strategy", "preferredHolder")))
 
 
+def _driver(value: Object) -> Object:
+    return _changed(value, ("spec",), lambda part: _less(part, ("preventPodSchedulingIfMissing",)))
+
+
 _OF_KINDS: Mapping[tuple[str, str], Callable[[Object], Object]] = {
     ("apps", "StatefulSet"): _stateful_set,
     ("coordination.k8s.io", "Lease"): _lease,
+    ("storage.k8s.io", "CSIDriver"): _driver,
 }
 _POD_SPECS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): ("spec",),

@@ -62,9 +62,7 @@ def read(body: bytes) -> Json:
             parse_float=Numeral,
             parse_constant=_refuse,
         )
-    except RecursionError:
-        raise SyntaxFault(TOO_DEEP) from None
-    except ValueError:
+    except (RecursionError, ValueError):
         raise SyntaxFault(goscanner.fault(body) or TOO_DEEP) from None
 
 

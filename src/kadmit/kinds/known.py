@@ -8,13 +8,17 @@ import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from kadmit.api.errors import ApiError, Status
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
-from kadmit.kinds import catalog, conversion, crd, decoding, defaults, fulltext, hub, patchmeta, schema, settling, shapes
+from kadmit.kinds import catalog, conversion, crd, decoding, defaults, fulltext, goorder, hub, patchmeta, schema, settling, shapes
 from kadmit.kinds.catalog import Catalog, Resource
 from kadmit.kinds.crd import CustomKind
 from kadmit.kinds.decoding import Decoded
+from kadmit.kinds.structural import with_readable_metadata
+from kadmit.patch import unwritten
 from kadmit.patch.shapes import Shape
 from kadmit.patch.strategic import PatchMeta
+from kadmit.patch.unwritten import Unwritable
 
 Json: TypeAlias = dict[str, Any]
 
@@ -104,10 +108,36 @@ class Known:
         decoded = decoding.normalise(self._schema(kind), value)
         return Decoded(hub.through(kind, defaults.apply(kind, decoded.object)), decoded.found)
 
+    def written(self, kind: GroupVersionKind, value: Json) -> Json:
+        """An object in the order in which kube-apiserver writes its members."""
+        made: Json = goorder.sorted_by_key(value) if self.is_custom(kind) else goorder.ordered(self._schema(kind), value)
+        return made
+
+    def restore(self, kind: GroupVersionKind, merged: Json, before: Json) -> Decoded:
+        """What a strategic merge made, as an object of this kind. Raises DecodeError and Unconvertible.
+
+        NB: it is of this kind whatever it calls itself.
+        """
+        decoded = decoding.restore(self._schema(kind), merged, before)
+        named = {**decoded.object, "apiVersion": str(kind.group_version), "kind": kind.kind}
+        return Decoded(hub.through(kind, defaults.apply(kind, named)), decoded.found)
+
     def finished(self, kind: GroupVersionKind, mutated: Json) -> Json:
-        """An object after all its mutations: custom ones lose what their schema does not know."""
+        """An object after all its mutations. NB: a custom one still has what its schema does not know, for all to see."""
+        return with_readable_metadata(mutated) if kind in self.custom else hub.through(kind, mutated)
+
+    def stored(self, kind: GroupVersionKind, mutated: Json) -> Json:
+        """A mutated object as it is read after it was written: a custom one loses what its schema does not know.
+
+        Raises ApiError if it cannot be written at all.
+        """
         custom = self.custom.get(kind)
-        return hub.through(kind, mutated) if custom is None else custom.normalise(mutated).object
+        if custom is None:
+            return mutated
+        try:
+            return custom.normalise(unwritten.written(mutated)).object
+        except Unwritable as error:
+            raise ApiError(Status(500, "", str(error))) from None
 
     def _schema(self, kind: GroupVersionKind) -> schema.Schema:
         found = self._schemas.get(kind)
@@ -119,21 +149,37 @@ class Known:
 
     def settle(self, kind: GroupVersionKind, changed: Json, before: Json, *, strict: bool) -> Json:
         """The result of a policy's mutation."""
-        custom = self.custom.get(kind)
-        structure = custom.structure if custom is not None else None
-        return settling.settle(kind, changed, before, strict=strict, custom=structure)
+        return settling.settle(kind, changed, before, strict=strict, custom=self.custom.get(kind))
 
     def settle_patched(self, kind: GroupVersionKind, changed: Json, before: Json) -> Json:
         """The result of a webhook's JSON patch."""
-        custom = self.custom.get(kind)
-        structure = custom.structure if custom is not None else None
-        return settling.patched(kind, changed, before, strict=False, custom=structure)
+        return settling.patched(kind, changed, before, strict=False, custom=self.custom.get(kind))
 
     def convert(self, value: Json, kind: GroupVersionKind) -> Json:
-        """An object in another version. Raises UnknownConversion.
+        """An object in another version. Raises UnknownConversion."""
+        return conversion.convert(value, kind)
 
-        NB: a custom object is read through its schema, which may have changed since it was written.
+    def kept(self, kind: GroupVersionKind, value: Json) -> Json:
+        """An object of this kind as it is stored: a custom one in one of its versions, and as the schema of that has it."""
+        custom = self.custom.get(kind)
+        storage = self.custom.get((kind.group, custom.storage, kind.kind)) if custom is not None else None
+        if storage is None or storage is custom:
+            return value
+        return storage.normalise({**value, "apiVersion": storage.resource.api_version}).object
+
+    def read(self, value: Json, kind: GroupVersionKind) -> Json:
+        """A stored object in a version of its kind. Raises UnknownConversion.
+
+        NB: a custom object is read through the schema of the version in which it is stored, which may have changed since, and
+        then through the one that is asked for.
         """
-        made = conversion.convert(value, kind)
-        custom = self.custom.get(kind) if kind in self._changed else None
-        return made if custom is None else custom.normalise(made).object
+        custom = self.custom.get(kind)
+        if custom is None:
+            return conversion.convert(value, kind)
+        stored = value if kind not in self._changed else self._read_again(value)
+        made = conversion.convert(stored, kind)
+        return made if made is stored else custom.pruned(made)
+
+    def _read_again(self, value: Json) -> Json:
+        custom = self.custom.get(decoding.kind_of(value))
+        return value if custom is None else custom.normalise(value).object

@@ -6,7 +6,7 @@ themselves (times, quantities) are read as from JSON. What does not fit is refus
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from kadmit.kinds import base64text, structs
@@ -96,6 +96,24 @@ def _element(go_type: str, node: Schema) -> str:
     if go_type.startswith("[]"):
         return go_type[2:]
     return go_type.partition("]")[2] if go_type.startswith("map[") else node.go_type
+
+
+def unknown(node: Schema, value: Json, path: str = "") -> Iterator[str]:
+    """Where a converted value has fields that its struct has not. NB: such a path does not tell the keys of maps."""
+    if node.kind is Node.OBJECT and value.__class__ is dict:
+        for name, part in value.items():
+            field = node.fields.get(name)
+            place = f"{path}.{name}" if path else name
+            if field is None:
+                yield place
+            else:
+                yield from unknown(field.schema, part, place)
+    elif node.kind is Node.MAP and node.additional is not None and value.__class__ is dict:
+        for part in value.values():
+            yield from unknown(node.additional, part, path)
+    elif node.kind is Node.ARRAY and node.items is not None and value.__class__ is list:
+        for index, item in enumerate(value):
+            yield from unknown(node.items, item, f"{path}[{index}]")
 
 
 def _text(node: Schema, go_type: str, value: Json, before: Json) -> Json:

@@ -30,20 +30,48 @@ def pod(value: Object) -> Object:
     if spec.get("schedulingGates"):
         created = (value.get("metadata") or {}).get("creationTimestamp")
         status["conditions"] = [{**_GATED, "lastTransitionTime": created}]
-    status["qosClass"] = quality(spec)
+    # NB: the one part of a status that is taken from whoever creates a pod.
+    status["qosClass"] = (value.get("status") or {}).get("qosClass") or quality(spec)
     made = _with_label_keys(spec, (value.get("metadata") or {}).get("labels") or {})
     return {**value, "spec": made, "status": status}
 
 
 def with_ephemeral_containers(new: Object, old: Object) -> Object:
     """The old pod, with nothing of the new one but these."""
-    meta = {
-        **(old.get("metadata") or {}),
-        **{key: new["metadata"][key] for key in _OF_REQUEST if key in (new.get("metadata") or {})},
-    }
     spec = {key: value for key, value in (old.get("spec") or {}).items() if key != "ephemeralContainers"}
     given = (new.get("spec") or {}).get("ephemeralContainers")
-    return {**old, "metadata": meta, "spec": {**spec, **({"ephemeralContainers": given} if given else {})}}
+    return {**old, "metadata": _old_metadata(new, old), "spec": {**spec, **({"ephemeralContainers": given} if given else {})}}
+
+
+def _old_metadata(new: Object, old: Object) -> Object:
+    """With what belongs to the request itself."""
+    given = new.get("metadata") or {}
+    return {**(old.get("metadata") or {}), **{key: given[key] for key in _OF_REQUEST if key in given}}
+
+
+def resized(new: Object, old: Object) -> Object:
+    """The old Pod with the new resources of its containers. NB: other containers are left to validation, which refuses them."""
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    if any(len(spec.get(part) or ()) != len(before.get(part) or ()) for part in _RESIZED):
+        return new
+    made = {part: _resized_containers(spec[part], before[part]) for part in _RESIZED if spec.get(part)}
+    resources = {"resources": spec["resources"]} if "resources" in spec else {}
+    kept = {key: value for key, value in before.items() if key != "resources"}
+    return {**old, "metadata": _old_metadata(new, old), "spec": {**kept, **made, **resources}}
+
+
+_RESIZED = ("containers", "initContainers")
+
+
+def _resized_containers(new: list[Object], old: list[Object]) -> list[Object]:
+    if any(now.get("name") != before.get("name") for now, before in zip(new, old, strict=True)):
+        return new
+    return [_resized_container(now, before) for now, before in zip(new, old, strict=True)]
+
+
+def _resized_container(new: Object, old: Object) -> Object:
+    kept = {key: value for key, value in old.items() if key not in ("resources", "resizePolicy")}
+    return {**kept, **{key: new[key] for key in ("resources", "resizePolicy") if key in new}}
 
 
 # ---------------------------------------------------------------- quality of service

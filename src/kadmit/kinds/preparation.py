@@ -28,6 +28,15 @@ def changed_namespace(new: Object, old: Object) -> Object:
     return {**new, "spec": {**spec, "finalizers": kept} if kept else spec}
 
 
+def node(value: Object) -> Object:
+    """Its configuration is no longer kept here."""
+    made = dict(value)
+    for part, member in (("spec", "configSource"), ("status", "config")):
+        if (made.get(part) or {}).get(member) is not None:
+            made[part] = {key: one for key, one in made[part].items() if key != member}
+    return made
+
+
 def volume(value: Object) -> Object:
     """NB: the clock is that of its creation, which is the same."""
     created = (value.get("metadata") or {}).get("creationTimestamp")
@@ -42,16 +51,34 @@ def account(value: Object) -> Object:
     return {**value, "secrets": [{"name": one["name"]} if one.get("name") else {} for one in value["secrets"]]}
 
 
+def endpoints(value: Object) -> Object:
+    """An older field for where endpoints are is only for who still has it: nobody, since its version is gone."""
+    given = value.get("endpoints") or ()
+    if not any("deprecatedTopology" in one for one in given):
+        return value
+    return {**value, "endpoints": [{key: part for key, part in one.items() if key != "deprecatedTopology"} for one in given]}
+
+
 # ---------------------------------------------------------------- claims
 
 
 def claim(value: Object) -> Object:
-    return {**value, "spec": _with_both_sources(_with_known_source(value.get("spec") or {}, {}))}
+    spec = _without_foreign_source(value.get("spec") or {}, {})
+    return {**value, "spec": _with_both_sources(_with_known_source(spec, {}))}
 
 
 def changed_claim(new: Object, old: Object) -> Object:
-    spec = _with_known_source(new.get("spec") or {}, old.get("spec") or {})
+    before = old.get("spec") or {}
+    spec = _with_known_source(_without_foreign_source(new.get("spec") or {}, before), before)
     return {**new, "spec": _with_both_sources(spec)}
+
+
+def _without_foreign_source(spec: Mapping[str, Json], old: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Sources of other namespaces are a feature that is off."""
+    reference = spec.get("dataSourceRef")
+    if reference is None or not reference.get("namespace") or old.get("dataSourceRef") is not None:
+        return spec
+    return {key: value for key, value in spec.items() if key != "dataSourceRef"}
 
 
 def _with_known_source(spec: Mapping[str, Json], old: Mapping[str, Json]) -> Object:
@@ -114,7 +141,9 @@ def job(value: Object) -> Object:
         "selector": {**selector, "matchLabels": selected},
         "template": {**template, "metadata": {**of_template, "labels": labels}},
     }
-    return {**value, "spec": made}
+    # NB: labels that the Job has taken from its template are the template's own, and grow with them.
+    shared = meta.get("labels") and meta["labels"] == of_template.get("labels")
+    return {**value, "spec": made, **({"metadata": {**meta, "labels": labels}} if shared else {})}
 
 
 # ---------------------------------------------------------------- secrets, services, definitions

@@ -93,6 +93,19 @@ def _numbers(name: str) -> Numbers:
     return made
 
 
+def fields(name: str) -> list[str]:
+    """The fields of a message in the order of their numbers."""
+    return _in_order(_numbers(name))
+
+
+def _in_order(numbers: Numbers) -> list[str]:
+    found: list[str] = []
+    for number in sorted(numbers):
+        named = numbers[number]
+        found += [named] if isinstance(named, str) else _in_order(named)
+    return found
+
+
 # ---------------------------------------------------------------- messages
 
 _EMPTY = memoryview(b"")

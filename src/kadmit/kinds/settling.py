@@ -11,18 +11,19 @@ Custom kinds have no structs: they only get the defaults of their schema. NB: un
 """
 
 import functools
-from typing import Any, TypeAlias
+from collections.abc import Container
+from typing import Any, Protocol, TypeAlias
 
 from kadmit.api import errors, gojson
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import decoding, defaults, fulltext, merging, roundtrip, schema
+from kadmit.kinds import decoding, defaults, fulltext, merging, retired, roundtrip, schema
 from kadmit.kinds.catalog import Gvk
 from kadmit.kinds.decoding import DecodeError
 from kadmit.kinds.merging import Unconvertible
 from kadmit.kinds.schema import Node, Schema
 from kadmit.kinds.structural import Structure, copied
 
-__all__ = ["Unconvertible", "merged", "patched", "settle"]
+__all__ = ["OtherKind", "Unconvertible", "merged", "patched", "settle"]
 
 Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
@@ -32,39 +33,65 @@ _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _PACKAGES = {"": "core", "events.k8s.io": "core", "flowcontrol.apiserver.k8s.io": "flowcontrol"}
 
 
-def settle(gvk: Gvk, changed: Object, before: Object, *, strict: bool, custom: Structure | None = None) -> Object:
+class OtherKind(Exception):
+    """A webhook's patch has made the object another kind. Nobody minds before all webhooks have seen it; then, this is said."""
+
+    def __init__(self, text: str, made: Object) -> None:
+        super().__init__(text)
+        self.object = made
+
+
+class Custom(Protocol):
+    """What is asked of a custom kind, so that tests need no whole definition."""
+
+    @property
+    def structure(self) -> Structure: ...
+
+    @property
+    def versions(self) -> Container[str]:
+        """All versions of its definition, served or not."""
+        ...
+
+
+def settle(gvk: Gvk, changed: Object, before: Object, *, strict: bool, custom: Custom | None = None) -> Object:
     """The result of a policy's mutation. Raises ApiError, and Unconvertible for what the failure policy may forgive."""
     if strict:
         return patched(gvk, changed, before, strict=True, custom=custom)
     return merged(gvk, changed, before, custom=custom)
 
 
-def patched(gvk: Gvk, changed: Object, before: Object, *, strict: bool, custom: Structure | None = None) -> Object:
-    """The result of a JSON patch. Raises ApiError and Unconvertible."""
+def patched(gvk: Gvk, changed: Object, before: Object, *, strict: bool, custom: Custom | None = None) -> Object:
+    """The result of a JSON patch. Raises ApiError and Unconvertible, and, unless it is strict, OtherKind."""
     if changed is before:
         return before
     try:
         actual = gvk if _same_kind(changed, before) else decoding.kind_of(changed)
         if custom is not None:
             return _custom(gvk, actual, changed, before, custom)
-        node = _struct(gvk) if actual is gvk else _struct_of(gvk, actual)
+        if actual is not gvk:
+            _check_kind(gvk, actual, changed, strict=strict)
+        node = _struct(gvk)
         if node is None:
             return changed
         made = _decoded(node, changed if actual is gvk else _named(gvk, changed), before, strict=strict)
     except DecodeError as error:
         raise errors.internal(str(error)) from None
+    except OtherKind as other:
+        if not strict:
+            raise
+        raise errors.internal(f"failed to convert object: {other}") from None
     except RecursionError:
         raise errors.internal(fulltext.TOO_DEEP) from None
     return defaults.apply(gvk, made, before)
 
 
-def merged(gvk: Gvk, changed: Object, before: Object, *, custom: Structure | None = None) -> Object:
+def merged(gvk: Gvk, changed: Object, before: Object, *, custom: Custom | None = None) -> Object:
     """The result of a structured merge. Raises ApiError and Unconvertible."""
     if changed is before:
         return before
     try:
         if custom is not None:
-            return _defaulted_members(custom, changed, before)
+            return _defaulted_members(custom.structure, changed, before)
         node = _struct(gvk)
         return defaults.apply(gvk, _converted(gvk, node, changed, before), before) if node is not None else changed
     except RecursionError:
@@ -99,27 +126,28 @@ def _struct(gvk: Gvk) -> Schema | None:
     return schema.for_kind(gvk)
 
 
-def _struct_of(gvk: Gvk, actual: Gvk) -> Schema:
-    """The struct that the object is decoded into. It may leave its kind out, but not change it."""
+def _check_kind(gvk: Gvk, actual: Gvk, changed: Object, *, strict: bool) -> None:
+    """An object may leave its kind out, but not change it. Raises DecodeError, Unconvertible and OtherKind."""
     group, version, kind = actual
     if not version and group in ("", gvk[0]):
         group, version = gvk[:2]
     named = (group, version, kind or gvk[2])
-    node = schema.for_kind(named)
+    if named == gvk:
+        return
+    node = schema.for_kind(named) or retired.schema_of(named)
     if node is None:
         api_version = f"{group}/{version}" if group else version
         raise DecodeError(f'no kind "{named[2]}" is registered for version "{api_version}" in scheme "{_SCHEME}"')
-    if named == gvk:
-        return node
-    raise _another_kind(gvk, named)
+    made = _decoded(node, changed, {}, strict=strict)
+    if strict and named[:2] != gvk[:2]:
+        raise _another_version(gvk, named)
+    inside = f"{_PACKAGES.get(gvk[0]) or gvk[0].partition('.')[0]}.{gvk[2]}"
+    text = f"converting ({named[1]}.{named[2]}) to ({inside}): unknown conversion"
+    raise OtherKind(text, defaults.apply(named, made))
 
 
-def _another_kind(gvk: Gvk, named: Gvk) -> Exception:
+def _another_version(gvk: Gvk, named: Gvk) -> Unconvertible:
     """NB: another kind of the same version is found out late, when all mutations are done."""
-    if named[:2] == gvk[:2]:
-        inside = f"{_PACKAGES.get(gvk[0]) or gvk[0].partition('.')[0]}.{gvk[2]}"
-        text = f"converting ({named[1]}.{named[2]}) to ({inside}): unknown conversion"
-        return DecodeError(f"failed to convert object: {text}")
     if named[0] == gvk[0]:
         return Unconvertible(f"converting ({named[1]}.{named[2]}) to ({gvk[1]}.{named[2]}): unknown conversion")
     target = f"{gvk[0]}/{gvk[1]}" if gvk[0] else gvk[1]
@@ -232,14 +260,18 @@ def _with_plain(now: Object, made: Object, plain: Object, walked: Object) -> Obj
 # ---------------------------------------------------------------- custom kinds
 
 
-def _custom(gvk: Gvk, actual: Gvk, changed: Object, before: Object, structure: Structure) -> Object:
+def _custom(gvk: Gvk, actual: Gvk, changed: Object, before: Object, custom: Custom) -> Object:
     """NB: another kind passes here; validation refuses it."""
     if not actual[2]:
         raise DecodeError(f"Object 'Kind' is missing in '{gojson.marshal(_sorted(changed))}'")
     if actual[0] != gvk[0] or not actual[1]:
         named = f"{actual[0]}/{actual[1]}, Kind={actual[2]} is unstructured"
-        raise DecodeError(f'failed to convert object: {named} and is not suitable for converting to "{gvk[0]}/{gvk[1]}"')
-    return _defaulted_members(structure, changed, before) if actual == gvk else changed
+        raise OtherKind(f'{named} and is not suitable for converting to "{gvk[0]}/{gvk[1]}"', changed)
+    if actual[1] not in custom.versions:
+        raise OtherKind(f"request to convert CR from an invalid group/version: {actual[0]}/{actual[1]}", changed)
+    if actual == gvk:
+        return _defaulted_members(custom.structure, changed, before)
+    return changed if actual[1] == gvk[1] else {**changed, "apiVersion": f"{gvk[0]}/{gvk[1]}"}
 
 
 def _defaulted(structure: Structure, now: Json, before: Json) -> Json:

@@ -36,16 +36,24 @@ _GENERATIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("policy", "PodDisruptionBudget"): ("spec",),
     **{("resource.k8s.io", kind): ("spec",) for kind in ("DeviceClass", "DeviceTaintRule", "ResourceSlice")},
     ("scheduling.k8s.io", "PriorityClass"): (),
+    ("storage.k8s.io", "CSIDriver"): ("spec",),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): ("spec",),
 }
+# Kinds that have no generation before they change.
+_UNBORN = frozenset({("storage.k8s.io", "CSIDriver")})
 # Kinds with a status that clients may set when they create: nobody takes it away.
 _OPEN_STATUS = frozenset({("", "Node"), ("", "Event"), ("flowcontrol.apiserver.k8s.io", "FlowSchema")})
+_OPEN_STATUS |= {("", "Pod")}  # what is left of it is decided where pods are prepared
 _OPEN_STATUS |= {("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"), ("apiregistration.k8s.io", "APIService")}
 # Kinds whose status is written without touching anything else of theirs.
 _CLOSED_METADATA = frozenset({(_REGISTRATION, "ValidatingAdmissionPolicy"), ("storage.k8s.io", "VolumeAttachment")})
+_CLOSED_METADATA |= {("networking.k8s.io", "ServiceCIDR"), ("flowcontrol.apiserver.k8s.io", "FlowSchema")}
+_CLOSED_METADATA |= {("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"), ("apiregistration.k8s.io", "APIService")}
+_CLOSED_METADATA |= {("resource.k8s.io", "ResourceClaim")}
 
 _ON_CREATE: Mapping[tuple[str, str], Callable[[Object], Object]] = {
     ("", "Namespace"): preparation.namespace,
+    ("", "Node"): preparation.node,
     ("", "PersistentVolume"): preparation.volume,
     ("", "PersistentVolumeClaim"): preparation.claim,
     ("", "Pod"): podpreparation.pod,
@@ -54,6 +62,7 @@ _ON_CREATE: Mapping[tuple[str, str], Callable[[Object], Object]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): preparation.definition,
     ("apps", "DaemonSet"): preparation.daemon_set,
     ("batch", "Job"): preparation.job,
+    ("discovery.k8s.io", "EndpointSlice"): preparation.endpoints,
 }
 _ON_UPDATE: Mapping[tuple[str, str], Callable[[Object, Object], Object]] = {
     ("", "Namespace"): preparation.changed_namespace,
@@ -63,6 +72,7 @@ _ON_UPDATE: Mapping[tuple[str, str], Callable[[Object, Object], Object]] = {
     ("", "ServiceAccount"): lambda new, _: preparation.account(new),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): lambda new, _: preparation.definition(new),
     ("apps", "DaemonSet"): preparation.changed_daemon_set,
+    ("discovery.k8s.io", "EndpointSlice"): lambda new, _: preparation.endpoints(new),
 }
 
 
@@ -74,7 +84,7 @@ def prepare_for_create(gvk: GroupVersionKind, value: Object, *, custom: Resource
     made = _with_status(value, zero_status(gvk)) if kind not in _OPEN_STATUS else value
     if kind in _ON_CREATE:
         made = _ON_CREATE[kind](made)
-    return _with_generation(made, 1) if kind in _GENERATIONS else made
+    return _with_generation(made, 1) if kind in _GENERATIONS and kind not in _UNBORN else made
 
 
 def prepare_for_update(
@@ -85,10 +95,14 @@ def prepare_for_update(
         made = _custom_update(new, old, subresource, has_status=custom.subresource("status") is not None)
     elif subresource == "status":
         made = _status_update((gvk.group, gvk.kind), new, old)
+    elif subresource == "approval":
+        made = new
     elif subresource == "finalize":
         made = _with_status(new, old.get("status"))
     elif subresource == "ephemeralcontainers":
         made = podpreparation.with_ephemeral_containers(new, old)
+    elif subresource == "resize":
+        made = podpreparation.resized(new, old)
     else:
         made = _update(gvk, new, old)
     namespaced = custom.namespaced if custom is not None else _is_namespaced(gvk)
@@ -144,7 +158,7 @@ def _custom_update(new: Object, old: Object, subresource: str, *, has_status: bo
 
 def _counted(gvk: GroupVersionKind, made: Object, old: Object, subresource: str, *, is_custom: bool) -> Object:
     """A new generation, if a part of the object has changed that counts."""
-    if subresource in ("status", "finalize"):
+    if subresource in ("status", "finalize", "approval"):
         return made
     if is_custom:
         changed = not equality.same(_but_metadata(made), _but_metadata(old))

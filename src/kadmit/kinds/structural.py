@@ -67,18 +67,20 @@ class Structure:
 
     __slots__ = ("additional", "any_keys", "default", "defaulted", "embedded", "items", "nullable", "preserves", "properties")
 
-    def __init__(self, raw: Mapping[str, Json]) -> None:
+    def __init__(self, raw: Mapping[str, Json], *, defaulting: bool = True) -> None:
+        """`defaulting`: false for a schema that only prunes."""
         self.preserves = bool(raw.get("x-kubernetes-preserve-unknown-fields"))
         self.embedded = bool(raw.get("x-kubernetes-embedded-resource"))
         self.nullable = bool(raw.get("nullable"))
-        self.properties = {name: Structure(part) for name, part in (raw.get("properties") or {}).items()}
+        parts = (raw.get("properties") or {}).items()
+        self.properties = {name: Structure(part, defaulting=defaulting) for name, part in parts}
         more = raw.get("additionalProperties")
         self.any_keys = isinstance(more, bool)
-        self.additional = Structure(more) if isinstance(more, Mapping) else None
+        self.additional = Structure(more, defaulting=defaulting) if isinstance(more, Mapping) else None
         items = raw.get("items")
-        self.items = Structure(items) if isinstance(items, Mapping) else None
+        self.items = Structure(items, defaulting=defaulting) if isinstance(items, Mapping) else None
         self.defaulted = tuple((name, part) for name, part in self.properties.items() if part.default is not None)
-        self.default: Json = self._own_default(raw.get("default"))
+        self.default: Json = self._own_default(raw.get("default")) if defaulting else None
 
     def _own_default(self, given: Json) -> Json:
         """The default, itself shaped. NB: one that embeds malformed metadata is refused when it is registered, not here."""
@@ -179,6 +181,30 @@ def object_meta(value: Json) -> tuple[dict[str, Json], list[str]]:
     except roundtrip.Unusual:
         clean, problems = structs.read(node, value)
         return walk(clean), [problem.path for problem in problems]
+
+
+def with_readable_metadata(value: dict[str, Json]) -> dict[str, Json]:
+    """A custom object without the fields of its metadata that cannot be read; what is only unknown stays.
+
+    NB: to Kubernetes these are not there until the object is stored, and gone afterwards.
+    """
+    given = value.get("metadata")
+    if not isinstance(given, dict):
+        return value
+    try:
+        made = roundtrip.walker(schema.definition(_OBJECT_META))(given)
+    except roundtrip.Unusual:
+        made = {name: part for name, part in map(_readable, given.items()) if part is not _GONE}
+    return value if made is given else {**value, "metadata": made}
+
+
+def _readable(field: tuple[str, Json]) -> tuple[str, Json]:
+    name, value = field
+    try:
+        made, unknown = object_meta({name: value})
+    except DecodeError:
+        return name, _GONE
+    return name, value if unknown else made.get(name, _GONE)
 
 
 _GONE: Json = object()

@@ -18,6 +18,7 @@ from kadmit.api.fields import OMITTED, FieldError, Path
 from kadmit.api.gojson import quoted
 from kadmit.cel import cost, environment, types
 from kadmit.cel.environment import Environment
+from kadmit.cel.gotext import trim_space
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import Type
 from kadmit.cel.values import NONE, CelError, Optional
@@ -61,7 +62,7 @@ class Rule:
     @property
     def told(self) -> str:
         """How errors name the rule."""
-        return str(self.raw.get("message") or self.raw.get("rule") or "").strip()
+        return trim_space(str(self.raw.get("message") or self.raw.get("rule") or ""))
 
 
 def compile_rules(raw: Schema, self_type: Declared) -> list[Rule]:
@@ -83,7 +84,7 @@ def _environment(self_type: Declared, *, optional_old: bool) -> Environment:
 
 def _compiled(rule: Mapping[str, Json], raw: Schema, self_type: Declared) -> Rule:
     text = rule.get("rule") or ""
-    if not text.strip():
+    if not trim_space(text):
         return Rule(rule)
     env = _environment(self_type, optional_old=bool(rule.get("optionalOldSelf")))
     program, problem = _program(env, text, types.BOOL, "cel expression must evaluate to a bool")
@@ -330,7 +331,7 @@ class _Run:
                     f"no further validation rules will be run due to call cost exceeds limit for messageExpression: {shown}",
                 )
             return "", ""
-        found = result.strip() if isinstance(result, str) else ""
+        found = trim_space(result) if isinstance(result, str) else ""
         fits = len(found.encode("utf-8", "surrogatepass")) <= _LONGEST_MESSAGE and "\n" not in found
         return (found if fits else ""), ""
 

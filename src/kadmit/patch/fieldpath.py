@@ -90,6 +90,8 @@ def _value_text(value: object) -> str:
         return "[" + ",".join(map(_value_text, value)) + "]"
     if isinstance(value, dict):
         return "".join(f"{key}={_value_text(item)}" for key, item in value.items())
+    if isinstance(value, values.Foreign):
+        return "{{undefined}}"
     return "null" if value is None else values.text(value)
 
 

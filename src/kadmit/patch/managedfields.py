@@ -236,7 +236,8 @@ def _refuse_as_decoded(shape: Shape, config: Object) -> None:
         validate(shape, _with_floats(config))
     except MergeError as error:
         metadata = _metadata(config)
-        where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {kind_text(config)}"
+        named = (metadata.get(key) for key in ("namespace", "name"))
+        where = f"{'/'.join(text if isinstance(text, str) else '' for text in named)}; {kind_text(config)}"
         raise MergeError(f"failed to create typed patch object ({where}): {error}") from None
 
 

@@ -23,11 +23,11 @@ from kadmit.patch.typed import (
 )
 
 
-def apply_configuration(shape: Shape, live: Object, patch: Object) -> Object:
+def apply_configuration(shape: Shape, live: Object, patch: Object, *, trusted: bool = True) -> Object:
     """The object with a policy's apply configuration merged in.
 
     Unlike a server-side apply, it may set no atomic list, map or struct: the user who sets one element of it would
-    remove the others without noticing. The live object is trusted to fit its shape.
+    remove the others without noticing. `trusted`: the live object is known to fit its shape.
     """
     try:
         validate(shape, patch)
@@ -35,6 +35,11 @@ def apply_configuration(shape: Shape, live: Object, patch: Object) -> Object:
         raise MergeError(f"failed to convert patch object to typed object: {error}") from None
     if atomics := list(_atomics(shape, patch, "")):
         raise MergeError(f"invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {', '.join(atomics)}")
+    if not trusted:
+        try:
+            validate(shape, live, allow_duplicates=True)
+        except MergeError as error:
+            raise MergeError(f"failed to convert original object to typed object: {error}") from None
     return cast("Object", merge(shape, live, patch))
 
 

@@ -2,6 +2,8 @@
 
 Only the maps on the way to a change are copied; all else is shared with the document and the patch.
 
+NB: keys come sorted where the patch has been, which shows in the order of complaints about the result.
+
 NB: a null in the patch removes a key. Nulls inside a value that the patch adds are dropped as well, also in the objects of a
 list (the elements of lists stay, even null); but a list that replaces a map is taken as it is.
 """
@@ -37,7 +39,7 @@ def _merge(document: dict[str, object], patch: dict[str, object]) -> dict[str, o
         if replacement is not current:
             merged = document.copy() if merged is document else merged
             merged[key] = replacement
-    return merged
+    return merged if merged is document else dict(sorted(merged.items()))
 
 
 def _merge_value(current: object, value: object) -> object:
@@ -48,7 +50,7 @@ def _merge_value(current: object, value: object) -> object:
 
 def _without_nulls(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
+        return {key: _without_nulls(child) for key, child in sorted(value.items()) if child is not None}
     if isinstance(value, list):
         return [_without_nulls(item) for item in value]
     return value

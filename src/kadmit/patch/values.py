@@ -29,6 +29,10 @@ class Foreign:
     syntax: str
 
 
+NIL: list[object] = []
+"""An empty list that an expression made: to Go a list that is not there, null once it is written."""
+
+
 def equal(left: object, right: object) -> bool:
     """Deep equality. Identical parts are not walked, so what an edit shared costs nothing."""
     if left is right:
@@ -69,8 +73,13 @@ def token(value: object) -> Hashable:
         return ("list", tuple(token(item) for item in value))
     if isinstance(value, dict):
         return ("map", frozenset((key, token(item)) for key, item in value.items()))
+    if isinstance(value, Foreign):
+        return _FOREIGN
     assert isinstance(value, Hashable)
     return value
+
+
+_FOREIGN = ("foreign",)  # NB: any two values that are not JSON count as the same one
 
 
 def order(value: object) -> tuple[object, ...]:
@@ -198,6 +207,8 @@ def syntax(value: object) -> str:
     """Go's `%#v` of a decoded JSON value."""
     if isinstance(value, str):
         return gotext.quote(value)
+    if value is NIL:
+        return "[]interface {}(nil)"
     if isinstance(value, list):
         return "[]interface {}{" + ", ".join(map(syntax, value)) + "}"
     if isinstance(value, dict):

@@ -29,7 +29,6 @@ class Failed:
     """An expression that did not compile or failed to run; `text` is what users see."""
 
     text: str
-    compile_error: bool = False
 
 
 class Budget:
@@ -49,7 +48,7 @@ class Budget:
 def evaluate(expression: Expression, bound: Mapping[str, Value], budget: Budget) -> "Value | Failed":
     """An expression's value, charged to the budget with the variables that it asked for; raises OutOfBudget."""
     if isinstance(expression.program, CompileError):
-        return Failed(f"compilation error: {expression.program}", compile_error=True)
+        return Failed(f"compilation error: {expression.program}")
     value, used = expression.program.run(bound)
     variables = bound.get("variables")
     if isinstance(variables, Variables):

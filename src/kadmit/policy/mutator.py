@@ -16,13 +16,14 @@ from kadmit.cel.source import CompileError
 from kadmit.cel.values import Value
 from kadmit.kinds.settling import Unconvertible
 from kadmit.matching.attributes import Json
-from kadmit.patch import jsonpatch, merge
+from kadmit.patch import jsonpatch, merge, unwritten
 from kadmit.patch.errors import PatchError
 from kadmit.patch.typed import MergeError
+from kadmit.patch.unwritten import Unwritable
 from kadmit.policy import natives
 from kadmit.policy.evaluation import Budget, Failed, OutOfBudget, evaluate
 from kadmit.policy.model import Mutation
-from kadmit.policy.natives import NoJson, Provenance, Unwritable
+from kadmit.policy.natives import NoJson, Provenance
 from kadmit.policy.world import Kinds
 
 
@@ -87,16 +88,26 @@ def _apply_configuration(
     except NoJson:
         return Rejection("invalid return type: *dynamic.ObjectVal")
     partial = {**partial, "apiVersion": str(kind.group_version), "kind": kind.kind}
+    custom = world.is_custom(kind)
+    if custom and live.get("kind") != kind.kind:  # NB: an earlier mutation may have changed that
+        kind = GroupVersionKind(kind.group, kind.version, str(live.get("kind")))
     shape = world.shape(kind)
     if shape is None:
-        missing = f"no corresponding type for {kind.group_version}, Kind={kind.kind}"
+        missing = f"no corresponding type for {kind}"
         return Rejection(f"error applying patch: failed to convert patch object to typed object: {missing}")
     try:
-        merged = merge.apply_configuration(shape, live, partial)
+        # NB: no Go type has made sure yet that a custom object fits its schema, nor has validation.
+        merged = merge.apply_configuration(shape, live, partial, trusted=not custom)
     except MergeError as e:
         return Rejection(f"error applying patch: {e}")
+    return world.settle(kind, merged if custom else _written(partial, merged), live, strict=False)
+
+
+def _written(partial: Json, merged: Json) -> Json:
+    """NB: only what an expression made can be odd, so only that is searched."""
+    if not unwritten.is_odd(partial):
+        return merged
     try:
-        written = natives.written_out(partial, merged)
+        return cast("Json", unwritten.written(merged))
     except Unwritable as e:
         raise ApiError(Status(500, "", str(e))) from None
-    return world.settle(kind, written, live, strict=False)

@@ -12,17 +12,20 @@ from decimal import Decimal
 from typing import Any
 
 from kadmit.cel import gotext, gotime, operators, work
+from kadmit.cel.composition import Variables
+from kadmit.cel.environment import VARIABLES_TYPE
 from kadmit.cel.library.cidr import CIDR
 from kadmit.cel.library.ip import IP
-from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue
+from kadmit.cel.library.mutation import JSONPatchValue, ObjectValue, go_type, held, quoted
 from kadmit.cel.library.semver import Semver
 from kadmit.cel.library.url import URL
 from kadmit.cel.operators import MISSING
 from kadmit.cel.quantities import Quantity
 from kadmit.cel.types import Type
-from kadmit.cel.values import Duration, MapValue, Optional, Timestamp, UInt, Value, go_name
+from kadmit.cel.values import CelError, Duration, MapValue, Optional, Strings, Timestamp, UInt, Value, go_name
 from kadmit.patch.jsonpatch import Unreadable
-from kadmit.patch.values import Foreign
+from kadmit.patch.values import NIL, Foreign
+from kadmit.policy import gosyntax
 
 MAX_EXACT = 2**53 - 1  # larger integers would not survive as JSON numbers
 _NO_INT64 = 1e21  # doubles from here on have an exponent in JSON text
@@ -34,6 +37,14 @@ _TEXTS = frozenset({Quantity, IP, CIDR, URL})  # what can be had as text
 
 class NoJson(Exception):
     """A value that cannot be had as JSON; str() is Kubernetes' text."""
+
+
+class _NoNumber(NoJson):
+    """A number that JSON does not have. NB: the text names the Go type of the whole."""
+
+
+class _BadKey(NoJson):
+    """A map of an Object that has a key which is no text."""
 
 
 class Provenance:
@@ -53,7 +64,7 @@ class Provenance:
 
 _CONTAINERS = frozenset({dict, list})
 _SCALARS = frozenset({str, bool, int, float})
-_NESTING = _CONTAINERS | {ObjectValue}
+_NESTING = _CONTAINERS | {ObjectValue, Optional}
 
 
 def _containers(roots: Iterable[Value]) -> list[Value]:
@@ -69,9 +80,13 @@ def _containers(roots: Iterable[Value]) -> list[Value]:
 
 def to_json(value: Value, origin: Provenance) -> Any:
     """The value of a patch operation; raises NoJson."""
-    if value.__class__ is ObjectValue:
+    value = held(value)
+    if value.__class__ is not ObjectValue:
+        return _value_json(value)
+    try:
         return {k: _struct_json(v, origin) for k, v in _object_fields(value).items()}
-    return _value_json(value)
+    except _NoNumber as e:
+        raise NoJson(str(e).replace("*structpb.Value", "*structpb.Struct")) from None
 
 
 def _value_json(value: Value) -> Any:
@@ -96,7 +111,7 @@ def _number(value: float) -> Any:
     if not math.isfinite(value):
         name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
         where = "json: error calling MarshalJSON for type *structpb.Value: proto: google.protobuf.Value.number_value"
-        raise NoJson(f"{where}: invalid {name} value")
+        raise _NoNumber(f"{where}: invalid {name} value")
     if value != int(value) or abs(value) >= _NO_INT64:
         return value
     # NB: the text in between has the fewest digits that read back, and zeros after them.
@@ -119,11 +134,17 @@ def _special_json(value: Value) -> Any:
         case MapValue():
             work.spend_visit(len(value))
             return {_key(k): _value_json(v) for k, v in operators.items(value)}
-        case ObjectValue() | JSONPatchValue():
+        case JSONPatchValue():
+            raise NoJson("cannot convert to native type: *structpb.Value")
+        case CelError():
+            raise NoJson(value.message)
+        case ObjectValue():
             # NB: kube-apiserver's handler panics here.
-            raise NoJson("a list or map of Object or JSONPatch values is not supported")
+            raise NoJson("a list or map of Object values is not supported")
         case Type():
             raise NoJson(_NO_TYPE)
+    if isinstance(value, Variables):
+        raise NoJson(f'disallowed conversion from "{VARIABLES_TYPE}" to ""')
     raise NoJson(f"type conversion error from '{getattr(value, 'native_name', go_name(value))}' to '*structpb.Value'")
 
 
@@ -157,21 +178,15 @@ def _quoted_type(kind: type) -> str:
 
 
 def _object_fields(value: ObjectValue) -> Mapping[str, Value]:
-    for name, field in value.fields.items():
+    for name, given in value.fields.items():
+        field = held(given)
         if field.__class__ is MapValue:
             bad = next(k for k in field if k.__class__ is not str)
-            raise NoJson(f'fail to convert field "{name}": map key {_quoted(bad)} is of type {go_name(bad)}, not string')
+            raise _BadKey(f'fail to convert field "{name}": map key {quoted(bad)} is of type {go_name(bad)}, not string')
     return value.fields
 
 
-def _quoted(key: Value) -> str:
-    """Go's %q of a map key: of a number, the character with that code."""
-    if key.__class__ is int or key.__class__ is UInt:
-        text = gotext.quote(chr(key)) if 0 <= key < 0x110000 else '"\ufffd"'
-        return f"'{text[1:-1]}'"
-    return f"%!q({go_name(key)}={gotext.display(key)})"
-
-
+_ERROR = "*types.Err"
 _INVALID = {
     type(None): "structpb.NullValue",
     Duration: "time.Duration",
@@ -189,22 +204,27 @@ _INVALID = {
 
 def _struct_json(field: Value, origin: Provenance) -> Any:
     """A field of an Object that is a patch value: one list or map deep, unless it comes from the request."""
+    field = held(field)
     kind = field.__class__
+    if (kind is not list and kind is not dict) or type(field) is Strings:
+        return _member_json(field, origin)
+    if origin.from_request(field):
+        return _native_json(field)
     if kind is list:
         return [_member_json(v, origin) for v in field]
-    if kind is dict:
-        return {k: _member_json(v, origin) for k, v in field.items()}
-    return _member_json(field, origin)
+    return {k: _member_json(v, origin) for k, v in field.items()}
 
 
 def _member_json(value: Value, origin: Provenance) -> Any:
     kind = value.__class__
     if kind is ObjectValue:
-        return {k: _struct_json(v, origin) for k, v in _object_fields(value).items()}
+        return _inner_json(value, origin)
     if kind is Optional:
         return _member_json(value.value, origin) if value.present else None
     if kind is Type:
         return value.name
+    if type(value) is Strings:
+        raise NoJson("proto: invalid type: []string")
     if (kind is list or kind is dict) and origin.from_request(value):
         return _native_json(value)
     if kind in _INVALID:
@@ -213,7 +233,16 @@ def _member_json(value: Value, origin: Provenance) -> Any:
         return _number(float(value))
     if kind in (str, bool, float, bytes):
         return _value_json(value)
-    raise NoJson("proto: invalid type: *types.Err")
+    raise NoJson(f"proto: invalid type: {go_type(value)}")
+
+
+def _inner_json(value: ObjectValue, origin: Provenance) -> Any:
+    """NB: an Object inside another one that cannot be converted is an error as a value, which is no JSON either."""
+    try:
+        fields = _object_fields(value)
+    except _BadKey:
+        raise NoJson(f"proto: invalid type: {_ERROR}") from None
+    return {k: _struct_json(v, origin) for k, v in fields.items()}
 
 
 def _native_json(value: Any) -> Any:
@@ -226,7 +255,11 @@ def _native_json(value: Any) -> Any:
 
 
 def misnamed(value: Value, path: str) -> Iterable[str]:
-    """Objects whose type names another path than the one at which they stand."""
+    """Objects whose type names another path than the one at which they stand; in an optional nobody looks for one."""
+    if value.__class__ is Optional:
+        value = held(value)
+        if value.__class__ is ObjectValue:
+            return
     kind = value.__class__
     if kind is ObjectValue:
         name = value.cel_type.name
@@ -245,50 +278,18 @@ def misnamed(value: Value, path: str) -> Iterable[str]:
             yield from misnamed(inner, path)
 
 
-_NIL: list[Any] = []  # an empty list that the expression made: to Go a list that is not there, null once it is written
-
-
 def to_partial(value: ObjectValue, origin: Provenance) -> dict[str, Any]:
     """An apply configuration as a partial object; what is no JSON becomes Foreign, for the merge to refuse."""
     return {k: _partial_field(v, origin) for k, v in _object_fields(value).items()}
 
 
-def written_out(partial: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """What a merge of a partial object has made, as it is written. Raises Unwritable."""
-    return _with_nulls(merged) if _is_odd(partial) else merged
-
-
-class Unwritable(Exception):
-    """A number that JSON does not have; str() is Go's text."""
-
-
-def _is_odd(value: Any) -> bool:
-    """Whether a part of it is not written as it stands."""
-    if value.__class__ is dict:
-        return any(map(_is_odd, value.values()))
-    if value.__class__ is list:
-        return value is _NIL or any(map(_is_odd, value))
-    return _is_infinite(value)
-
-
-def _is_infinite(value: Any) -> bool:
-    return value.__class__ is float and not math.isfinite(value)
-
-
-def _with_nulls(value: Any) -> Any:
-    if value is _NIL:
-        return None
-    if _is_infinite(value):
-        raise Unwritable(f"json: unsupported value: {gotext.format_double(value)}")
-    if value.__class__ is dict:
-        return {k: _with_nulls(v) for k, v in value.items()}
-    return [_with_nulls(v) for v in value] if value.__class__ is list else value
-
-
 def _partial_field(field: Value, origin: Provenance) -> Any:
+    field = held(field)
     kind = field.__class__
+    if type(field) is Strings:
+        return _strings(field)
     if kind is list and not field:
-        return field if origin.from_request(field) else _NIL
+        return field if origin.from_request(field) else NIL
     if kind is list and not _stays(field, field, origin):
         return [_partial_member(v, origin) for v in field]
     if kind is dict and not _stays(field, field.values(), origin):
@@ -308,11 +309,13 @@ def _stays(container: Value, members: Iterable[Value], origin: Provenance) -> bo
 def _partial_member(value: Value, origin: Provenance) -> Any:
     kind = value.__class__
     if kind is ObjectValue:
-        return to_partial(value, origin)
+        return _partial_object(value, origin)
     if kind is Optional:
         return _partial_member(value.value, origin) if value.present else None
     if kind is Type:
         return value.name
+    if type(value) is Strings:
+        return _strings(value)
     if (kind is list or kind is dict) and origin.from_request(value):
         return value
     if kind is str or kind is bool or kind is int or kind is float:
@@ -320,39 +323,42 @@ def _partial_member(value: Value, origin: Provenance) -> Any:
     return _foreign(value)
 
 
+def _partial_object(value: ObjectValue, origin: Provenance) -> Any:
+    try:
+        return to_partial(value, origin)
+    except _BadKey as e:
+        return Foreign(_ERROR, str(e), gosyntax.pointer(_ERROR))
+
+
+def _strings(value: Strings) -> Foreign:
+    """NB: the pieces of a split text are no list that an object could have."""
+    return Foreign("[]string", f"[{' '.join(value)}]", f"[]string{{{', '.join(map(gotext.quote, value))}}}")
+
+
 def _foreign(value: Value) -> Foreign:
     kind = value.__class__
+    syntax = gosyntax.native(value)
     if value is None:
-        return Foreign("structpb.NullValue", "NULL_VALUE", "0")
+        return Foreign("structpb.NullValue", "NULL_VALUE", syntax)
     if kind is UInt:
-        return Foreign("uint64", str(int(value)), f"{int(value):#x}")
+        return Foreign("uint64", str(int(value)), syntax)
     if kind is bytes:
-        return Foreign("[]uint8", f"[{' '.join(map(str, value))}]", repr(value))
+        return Foreign("[]uint8", gotext.display(value), syntax)
     if kind is Duration:
-        return Foreign("time.Duration", gotime.display_duration(value), str(value.nanos))
+        return Foreign("time.Duration", gotime.display_duration(value), syntax)
     if kind is Timestamp:
-        return Foreign("time.Time", gotime.display_timestamp(value), gotime.display_timestamp(value))
+        return Foreign("time.Time", gotime.display_timestamp(value), syntax)
     if kind is list:
-        text = f"[{' '.join(_go_text(v) for v in value)}]"
-        return Foreign("[]ref.Val", text, text)
+        return Foreign("[]ref.Val", f"[{' '.join(map(gotext.display, value))}]", syntax)
     if kind is dict or kind is MapValue:
-        entries = sorted((_go_text(k), _go_text(v)) for k, v in operators.items(value))
-        text = f"map[{' '.join(f'{k}:{v}' for k, v in entries)}]"
-        return Foreign("map[ref.Val]ref.Val", text, text)
-    name = str(getattr(value, "native_name", go_name(value)))
-    return Foreign(name, str(value), str(value))
-
-
-def _go_text(value: Value) -> str:
-    """Go's %v of a value inside a list or map that an expression made."""
-    if value.__class__ in (list, dict, MapValue):
-        return gotext.display(value)
-    return gotext.display(value)
+        entries = sorted((gotext.display(k), gotext.display(v)) for k, v in operators.items(value))
+        return Foreign("map[ref.Val]ref.Val", f"map[{' '.join(f'{k}:{v}' for k, v in entries)}]", syntax)
+    return Foreign(gosyntax.native_name(value), str(value), syntax)
 
 
 def operation_json(operation: JSONPatchValue, origin: Provenance) -> dict[str, Any]:
     """One operation as the patch library reads it; raises NoJson."""
-    made: dict[str, Any] = {"op": operation.op, "path": _written(operation.path)}
+    made: dict[str, Any] = {"op": _written(operation.op), "path": _written(operation.path)}
     if operation.from_:
         made["from"] = _written(operation.from_)
     if operation.value is not MISSING:
@@ -364,7 +370,7 @@ _SHORT_ESCAPES = frozenset("\b\f\n\r\t")
 
 
 def _written(pointer: str) -> str | Unreadable:
-    """A path as the patch library reads it: Kubernetes writes it as Go would, and not all escapes of Go are JSON."""
+    """A path or name as the patch library reads it: Kubernetes writes it as Go would, and not all escapes of Go are JSON."""
     if pointer.isprintable():
         return pointer
     broken = next((c for c in pointer if not _survives(c)), None)

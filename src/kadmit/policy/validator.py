@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kadmit.cel import cost
+from kadmit.cel.gotext import trim_space
 from kadmit.cel.types import Kind
 from kadmit.cel.values import Value, type_of
 from kadmit.policy.evaluation import Budget, Conditions, Failed, OutOfBudget, evaluate, evaluate_conditions
 from kadmit.policy.model import AuditAnnotation, Policy, Validation
 
 MAX_MESSAGE_BYTES = 5 * 1024
+OUT_OF_BUDGET_START = "validation failed due to running out of cost budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,18 @@ class Decision:
     message: str = ""
     reason: str = ""
     failed: bool = False
-    error_type: str = ""  # how metrics count it; "" is no error
+
+    @property
+    def error_type(self) -> str:
+        """How metrics count it; "" is no error."""
+        return error_type(self.message) if self.denied or self.failed else ""
+
+
+def error_type(message: str) -> str:
+    """NB: kube-apiserver tells errors apart by how they begin, and so counts what users write alike."""
+    if message.startswith("compilation"):
+        return "compile_error"
+    return "out_of_budget" if message.startswith(OUT_OF_BUDGET_START) else "invalid_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +58,7 @@ def validate(policy: Policy, bound: Mapping[str, Value], at_conditions: Mapping[
     if policy.conditions:
         conditions = evaluate_conditions(policy.conditions, at_conditions, fail=policy.fail)
         if conditions.error:
-            return Validated((_undecided(policy, conditions.error, "invalid_error"),), conditions=conditions)
+            return Validated((_undecided(policy, conditions.error),), conditions=conditions)
         if not conditions.matches:
             return Validated(conditions=conditions)
     budget = Budget(cost.PER_BINDING_BUDGET)
@@ -53,17 +66,17 @@ def validate(policy: Policy, bound: Mapping[str, Value], at_conditions: Mapping[
     try:
         results = [evaluate(v.expression, composed, budget) for v in policy.validations]
     except OutOfBudget as e:
-        return Validated((_undecided(policy, str(e), "out_of_budget"),), conditions=conditions)
+        return Validated((_undecided(policy, str(e)),), conditions=conditions)
     decisions = _decide(policy, results, bound, budget)
     try:
         annotations = _annotate(policy, bound)
     except OutOfBudget as e:
-        return Validated((_undecided(policy, str(e), "out_of_budget"),), conditions=conditions)
+        return Validated((_undecided(policy, str(e)),), conditions=conditions)
     return Validated(decisions, annotations, conditions)
 
 
-def _undecided(policy: Policy, message: str, error_type: str) -> Decision:
-    return Decision(denied=policy.fail, message=message, failed=True, error_type=error_type)
+def _undecided(policy: Policy, message: str) -> Decision:
+    return Decision(denied=policy.fail, message=message, failed=True)
 
 
 def without_authorizer(bound: Mapping[str, Value]) -> dict[str, Value]:
@@ -90,9 +103,9 @@ def _decide(policy: Policy, results: Sequence[Value], bound: Mapping[str, Value]
 
 def _decision(policy: Policy, validation: Validation, result: Value, message: Value, spent: OutOfBudget | None) -> Decision:
     if isinstance(result, Failed):
-        return _undecided(policy, result.text, "compile_error" if result.compile_error else "invalid_error")
+        return _undecided(policy, result.text)
     if spent is not None:
-        return _undecided(policy, f"failed messageExpression: {spent}", "out_of_budget")
+        return _undecided(policy, f"failed messageExpression: {spent}")
     if result is True:
         return Decision(denied=False)
     return Decision(denied=True, message=_message(validation, message), reason=validation.reason or "Invalid")
@@ -100,10 +113,10 @@ def _decision(policy: Policy, validation: Validation, result: Value, message: Va
 
 def _message(validation: Validation, evaluated: Value) -> str:
     """The evaluated message if it is fit to be shown, else the fixed one, else the expression."""
-    text = evaluated.strip() if evaluated.__class__ is str else ""
+    text = trim_space(evaluated) if evaluated.__class__ is str else ""
     if len(text.encode()) > MAX_MESSAGE_BYTES or "\n" in text:
         text = ""
-    return text or validation.message.strip() or f"failed expression: {validation.expression.text.strip()}"
+    return text or trim_space(validation.message) or f"failed expression: {trim_space(validation.expression.text)}"
 
 
 def _annotate(policy: Policy, bound: Mapping[str, Value]) -> tuple[Annotation, ...]:
@@ -119,7 +132,8 @@ def _annotation(policy: Policy, annotation: AuditAnnotation, value: Value) -> An
     if isinstance(value, Failed):
         return Annotation(annotation.key, error=value.text) if policy.fail else None
     if value.__class__ is str:
-        return Annotation(annotation.key, value.strip()) if value.strip() else None
+        text = trim_space(value)
+        return Annotation(annotation.key, text) if text else None
     if type_of(value).kind is Kind.NULL:
         return None
     unsupported = f"valueExpression '{annotation.expression.text}' resulted in unsupported return type: {type_of(value)}. "

@@ -7,21 +7,17 @@ NB: a flag is true unless it is 0 or false: `watch=maybe` and `watch=` watch. Of
 A watch from nowhere (or from "0") begins with what is there: `send_initial_events` is set here when the client said nothing.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from kadmit.api import errors, fields
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
-from kadmit.cel import gotext
 from kadmit.cel.library.selectors import FieldRequirement
-from kadmit.presentation import continuation, selection
+from kadmit.presentation import continuation, queries, selection
 from kadmit.presentation.continuation import Moment
 from kadmit.presentation.fieldselectors import NAME, SelectableFields
+from kadmit.presentation.queries import Query
 from kadmit.presentation.selection import Selection
-
-Query: TypeAlias = Mapping[str, Sequence[str]]
 
 NOT_OLDER_THAN, EXACT = "NotOlderThan", "Exact"
 _KIND = GroupKind("meta.k8s.io", "ListOptions")
@@ -49,6 +45,11 @@ class ListOptions:
             token=self.continue_token,
         )
 
+    @property
+    def page_size(self) -> int:
+        """How many items are shown at once; 0 is all. NB: to whom any version will do, a limit means nothing."""
+        return 0 if self.resource_version == "0" and not self.continue_token else self.limit
+
     def watch_from(self) -> int:
         """The revision after which events are asked for; 0 if none is given. Raises ApiError (500)."""
         return continuation.resource_version(self.resource_version)
@@ -73,41 +74,20 @@ def parse(query: Query, fields_of: SelectableFields, *, name: str | None = None)
 
 def _read(query: Query) -> ListOptions:
     """NB: numbers are read before selectors, so their errors come first."""
-    timeout, limit = _integer(query, "timeoutSeconds"), _integer(query, "limit")
-    labels = selection.parse_labels(_text(query, "labelSelector"))
-    wanted = selection.parse_fields(_text(query, "fieldSelector"))
+    timeout, limit = queries.integer(query, "timeoutSeconds"), queries.integer(query, "limit")
+    labels = selection.parse_labels(queries.text(query, "labelSelector"))
+    wanted = selection.parse_fields(queries.text(query, "fieldSelector"))
     return ListOptions(
         selection=Selection(labels, wanted),
-        watch=bool(_flag(query, "watch")),
-        allow_watch_bookmarks=bool(_flag(query, "allowWatchBookmarks")),
-        resource_version=_text(query, "resourceVersion"),
-        resource_version_match=_text(query, "resourceVersionMatch"),
+        watch=bool(queries.flag(query, "watch")),
+        allow_watch_bookmarks=bool(queries.flag(query, "allowWatchBookmarks")),
+        resource_version=queries.text(query, "resourceVersion"),
+        resource_version_match=queries.text(query, "resourceVersionMatch"),
         timeout_seconds=timeout,
         limit=limit or 0,
-        continue_token=_text(query, "continue"),
-        send_initial_events=_flag(query, "sendInitialEvents"),
+        continue_token=queries.text(query, "continue"),
+        send_initial_events=queries.flag(query, "sendInitialEvents"),
     )
-
-
-def _text(query: Query, key: str) -> str:
-    values = query.get(key)
-    return values[0] if values else ""
-
-
-def _flag(query: Query, key: str) -> bool | None:
-    values = query.get(key)
-    return values[0] != "0" and values[0].lower() != "false" if values else None
-
-
-def _integer(query: Query, key: str) -> int | None:
-    values = query.get(key)
-    if not values:
-        return None
-    found = gotext.parse_int(values[0])
-    if found is None:
-        why = "value out of range" if values[0].removeprefix("-").removeprefix("+").isdigit() else "invalid syntax"
-        raise errors.bad_request(f"strconv.ParseInt: parsing {gotext.quote(values[0])}: {why}")
-    return found
 
 
 def _with_defaults(options: ListOptions) -> ListOptions:

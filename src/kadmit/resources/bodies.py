@@ -11,7 +11,7 @@ from kadmit.kinds.decoding import Decoded, DecodeError
 from kadmit.kinds.fulltext import SyntaxFault
 from kadmit.matching.attributes import Json
 from kadmit.patch import gojson
-from kadmit.resources.context import IGNORE, STRICT, Context, Target
+from kadmit.resources.context import IGNORE, STRICT, Context, Target, with_metadata
 
 SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN = 30  # bytes of an unreadable body that an answer shows
@@ -47,10 +47,17 @@ def read(context: Context, target: Target, body: bytes, *, is_yaml: bool = False
         raise cannot_be_handled(kind, target, str(e)) from None
     if repeated or decoded.found:
         _object_to(context, kind, target, repeated, strict_repeated, decoded)
-    made = decoded.object
+    made = forgetting(decoded.object, value)
     if made.get("kind") == kind.kind and made.get("apiVersion") == target.api_version:
         return made
     return {**made, "apiVersion": target.api_version, "kind": kind.kind}
+
+
+def forgetting(decoded: Json, sent: Any) -> Json:
+    """NB: an empty list of managed fields is no field of an object, but asks to forget all managers."""
+    metadata = sent.get("metadata") if isinstance(sent, dict) else None
+    asked = isinstance(metadata, dict) and metadata.get("managedFields") == []
+    return with_metadata(decoded, managedFields=[]) if asked else decoded
 
 
 def _object_to(
@@ -104,13 +111,13 @@ def _check_kind(context: Context, target: Target, kind: GroupVersionKind) -> Non
         if kind.group_version != wanted.group_version:
             raise version_mismatch(target, kind)
         return  # NB: another kind of the same version is for validation to refuse
-    other = _is_other(target, kind)
+    other = other_kind(target, kind)
     if other is not None:
         raise cannot_be_handled(kind, target, other)
     raise version_mismatch(target, kind)
 
 
-def _is_other(target: Target, kind: GroupVersionKind) -> str | None:
+def other_kind(target: Target, kind: GroupVersionKind) -> str | None:
     """Why an object of this kind cannot become one of the target's; None if it is only of another version."""
     wanted = target.kind
     if not _is_registered(kind):
@@ -119,18 +126,6 @@ def _is_other(target: Target, kind: GroupVersionKind) -> str | None:
     if (kind.group, kind.kind) != (wanted.group, wanted.kind):
         return f"converting ({kind.version}.{kind.kind}) to ({_package(wanted.group)}.{wanted.kind}): unknown conversion"
     return None
-
-
-def other_kind(target: Target, value: Any) -> str | None:
-    """Why a patched object is no longer of its kind, if it is not."""
-    if not isinstance(value, dict):
-        return None
-    api_version, kind = value.get("apiVersion"), value.get("kind")
-    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
-        return None
-    group, _, version = api_version.rpartition("/")
-    found = GroupVersionKind(group, version, kind)
-    return None if found == target.kind else _is_other(target, found)
 
 
 # Versions that kube-apiserver still understands but no longer serves.

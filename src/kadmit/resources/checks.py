@@ -2,6 +2,7 @@
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
+from kadmit.api.gojson import quoted
 from kadmit.kinds import metadata
 from kadmit.matching.attributes import Json
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
@@ -18,6 +19,14 @@ def in_namespace(target: Target, value: Json) -> Json:
     if not expected:
         return with_metadata(value, namespace=None)  # cluster-scoped objects lose it without a word
     raise errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def could_be_a_name(target: Target) -> None:
+    """Raises ApiError for what can be in no path of the store."""
+    faults = [f"may not be '{name}'" for name in (".", "..") if target.name == name]
+    faults += [f"may not contain '{part}'" for part in ("/", "%") if part in target.name]
+    if faults:
+        raise errors.bad_request(f"Name parameter invalid: {quoted(target.name)}: {';'.join(faults)}")
 
 
 def has_name(target: Target, value: Json) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.library.authorizer import User
+from kadmit.kinds.catalog import Resource
 from kadmit.matching.attributes import CONNECT, Attributes, Json
 from kadmit.resources.context import Target
 
@@ -18,8 +19,12 @@ OPTIONS: Mapping[tuple[str, str], str] = {
 SUBRESOURCES = frozenset(subresource for _, subresource in OPTIONS)
 
 
+def takes(resource: Resource, subresource: str) -> bool:
+    return resource.group == "" and (resource.plural, subresource) in OPTIONS
+
+
 def is_about(target: Target) -> bool:
-    return target.resource.group == "" and (target.resource.plural, target.subresource) in OPTIONS
+    return takes(target.resource, target.subresource)
 
 
 def options_kind(target: Target) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kadmit.matching.attributes import Json
-from kadmit.resources.context import Target, metadata_of
+from kadmit.resources.context import Target, metadata_of, with_metadata
 from kadmit.resources.state import CRDS, Name, Place, State
 
 _NAMES = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
@@ -42,6 +42,25 @@ def _conditions(found: list[Json], now: str) -> list[Json]:
                 "message": message,
             }
     return list(known.values())
+
+
+def terminating(definition: Json, now: str) -> Json:
+    """The definition on its way out, which takes its objects with it."""
+    metadata, status = metadata_of(definition), definition.get("status") or {}
+    finalizers = [f for f in metadata.get("finalizers") or () if f != CLEANUP]
+    others = [c for c in status.get("conditions") or () if c.get("type") != _TERMINATING["type"]]
+    conditions = [*others, {"lastTransitionTime": now, **_TERMINATING}]
+    marked = with_metadata(definition, deletionTimestamp=now, finalizers=[*finalizers, CLEANUP])
+    return {**marked, "status": {**status, "conditions": conditions}}
+
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_TERMINATING = {
+    "type": "Terminating",
+    "status": "True",
+    "reason": "InstanceDeletionPending",
+    "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+}
 
 
 def instances(state: State, definition: Json) -> Iterator[tuple[Place, Name, str]]:

@@ -1,7 +1,7 @@
 """DELETE: admission sees the object that goes; finalizers and grace periods make it stay for a while."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kadmit.admission import chain
 from kadmit.admission.answers import Answer
@@ -10,7 +10,7 @@ from kadmit.api import errors
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupResource
 from kadmit.matching.attributes import DELETE, Attributes, Json
-from kadmit.resources import checks, grace, lifecycle
+from kadmit.resources import checks, definitions, grace, lifecycle, strategies
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
@@ -44,12 +44,11 @@ Calls = Generator[Sequence[Call], Sequence[Answer], Deleted]
 def delete(context: Context, target: Target, live: Json, options: DeleteOptions, *, name: str | None = None) -> Calls:
     """Delete an object, or mark it. `name`: what admission is told (a collection delete tells none). Raises ApiError."""
     lifecycle.check_delete(target)
-    _check_preconditions(target, live, options)
-    if _orphans_by_default(target, options):
+    if _orphans_by_default(target, options) and target.resource.gvr == _JOBS:
         context.record.warn(_ORPHANS)
-    raw = context.options.raw
-    if _is_namespace(target):  # NB: so that nothing but this very namespace goes
-        raw = {**raw, "preconditions": {"uid": metadata_of(live).get("uid"), **(raw.get("preconditions") or {})}}
+    _check_preconditions(target, live, options)
+    if grace.applies(target) and grace.is_pending(live, options.grace_period):
+        return Deleted(live, gone=False)
     attributes = Attributes(
         kind=target.kind,
         resource=target.gvr,
@@ -58,19 +57,41 @@ def delete(context: Context, target: Target, live: Json, options: DeleteOptions,
         namespace=target.admission_namespace,
         subresource=target.subresource,
         old_object=live,
-        options=raw or None,
+        options=_told(context, target, live, options, of_many=name is not None) or None,
         dry_run=context.options.dry_run,
         user=context.user,
     )
+    yield from _admit(context, attributes)
+    deleted = _marked_or_gone(context, target, live, options)
+    in_two_steps = grace.applies(target) and deleted.gone and deleted.marked
+    if in_two_steps and not context.options.dry_run:  # NB: admission is asked about both
+        yield from _admit(context, replace(attributes, old_object=deleted.object))
+    return deleted
+
+
+def _told(context: Context, target: Target, live: Json, options: DeleteOptions, *, of_many: bool) -> Json:
+    """The options as admission sees them: those for a single object say by then how long its end really takes."""
+    raw, asked = context.options.raw, options.grace_period
+    if (target.resource.group, target.resource.plural) in _CHECKED_EARLIER:  # NB: so that nothing but this very one goes
+        raw = {**raw, "preconditions": {"uid": metadata_of(live).get("uid"), **(raw.get("preconditions") or {})}}
+    if of_many:
+        return raw
+    if grace.applies(target) and not checks.is_being_deleted(live):
+        return {**raw, "gracePeriodSeconds": grace.period(live, asked)}
+    return {**raw, "gracePeriodSeconds": 1} if asked is not None and asked < 0 else raw
+
+
+def _admit(context: Context, attributes: Attributes) -> Generator[Sequence[Call], Sequence[Answer], None]:
     if context.mutating:
         yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
     if context.validating:
         yield from chain.validate(context.snapshot, attributes, context.world, context.record)
-    return _marked_or_gone(context, target, live, options)
 
 
 def _check_preconditions(target: Target, live: Json, options: DeleteOptions) -> None:
     metadata = metadata_of(live)
+    if (target.resource.group, target.resource.plural) in _CHECKED_EARLIER:
+        _check_early(target, metadata, options)
     if options.uid and options.uid != metadata.get("uid"):
         found = f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.get('uid')})"
         raise _precondition(target, f"{found}. The object might have been deleted and then recreated")
@@ -80,12 +101,28 @@ def _check_preconditions(target: Target, live: Json, options: DeleteOptions) -> 
         raise _precondition(target, f"{found}. The object might have been modified")
 
 
+# Kinds whose own code looks at preconditions before the store does, in other words.
+_CHECKED_EARLIER = frozenset({("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")})
+
+
+def _check_early(target: Target, metadata: Json, options: DeleteOptions) -> None:
+    for what, asked, member in (("UID", options.uid, "uid"), ("ResourceVersion", options.resource_version, "resourceVersion")):
+        found = metadata.get(member)
+        if asked and asked != found:
+            cause = f"Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}"
+            raise errors.conflict(target.group_resource, target.name, cause)
+
+
 def _precondition(target: Target, cause: str) -> ApiError:
     """NB: it names the kind where other conflicts name the resource."""
-    return errors.conflict(GroupResource(target.resource.group, target.resource.kind), target.name, cause)
+    kind = strategies.inner_kind(target)
+    return errors.conflict(GroupResource(kind.group, kind.kind), target.name, cause)
 
 
 def _marked_or_gone(context: Context, target: Target, live: Json, options: DeleteOptions) -> Deleted:
+    if definitions.is_definition(target) and not checks.is_being_deleted(live):
+        is_last = not metadata_of(live).get("finalizers")
+        return Deleted(definitions.terminating(live, context.given.now), gone=is_last, marked=True)
     finalizers = _finalizers(target, live, options)
     period = grace.period(live, options.grace_period) if grace.applies(target) else None
     if period is not None:
@@ -128,8 +165,12 @@ _ORPHANS = (
 )
 
 
+_JOBS = ("batch", "v1", "jobs")
+_ORPHANING = frozenset({_JOBS, ("", "v1", "replicationcontrollers")})
+
+
 def _orphans_by_default(target: Target, options: DeleteOptions) -> bool:
-    return not options.propagation and options.orphan is None and target.resource.gvr == ("batch", "v1", "jobs")
+    return not options.propagation and options.orphan is None and target.resource.gvr in _ORPHANING
 
 
 def _finalizers(target: Target, live: Json, options: DeleteOptions) -> list[str]:
@@ -167,6 +208,7 @@ _SHOWN_WHEN_GONE = frozenset(
         *(("", "v1", plural) for plural in ("persistentvolumeclaims", "resourcequotas", "namespaces")),
         *(("storage.k8s.io", "v1", plural) for plural in ("storageclasses", "csidrivers", "csinodes", "volumeattachments")),
         ("storage.k8s.io", "v1", "volumeattributesclasses"),
+        ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
         *(("resource.k8s.io", "v1", plural) for plural in ("resourceclaims", "resourceclaimtemplates", "resourceslices")),
         ("resource.k8s.io", "v1", "deviceclasses"),
     }

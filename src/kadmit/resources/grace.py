@@ -21,6 +21,14 @@ def period(pod: Json, asked: int | None) -> int:
     return 1 if wanted < 0 else int(wanted)
 
 
+def is_pending(pod: Json, asked: int | None) -> bool:
+    """Whether its end has begun, and is not to come any sooner."""
+    left = metadata_of(pod).get("deletionGracePeriodSeconds")
+    if metadata_of(pod).get("deletionTimestamp") is None or not left:
+        return False
+    return asked is None or (1 if asked < 0 else asked) >= left
+
+
 def marked(value: Json, now: str, seconds: int) -> Json:
     """The object on its way out. NB: the time of deletion is the end of the period."""
     changes = {"deletionTimestamp": _later(now, seconds), "deletionGracePeriodSeconds": seconds}

@@ -1,6 +1,6 @@
 """CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: read from the query (and, for DELETE, the body), and checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kadmit.api import errors, fields
@@ -8,24 +8,14 @@ from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
 from kadmit.kinds import metadata
 from kadmit.matching.attributes import Json
+from kadmit.presentation import queries
+from kadmit.presentation.queries import Query
 from kadmit.resources.context import Options
 from kadmit.resources.deleting import DeleteOptions
-
-Query = Mapping[str, Sequence[str]]
 
 APPLY = "application/apply-patch+yaml"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Background", "Foreground", "Orphan")
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-
-
-def _values(query: Query, name: str) -> list[str]:
-    return [v for v in query[name] if v] if name in query else []
-
-
-def _first(query: Query, name: str) -> str:
-    return next(iter(query[name]), "") if name in query else ""
 
 
 def manager_of(user_agent: str) -> str:
@@ -36,9 +26,9 @@ def manager_of(user_agent: str) -> str:
 
 def read(kind: str, query: Query, *, user_agent: str = "", patch_type: str = "") -> Options:
     """The options of a create, update or patch. Raises ApiError (422)."""
-    dry_run = _values(query, "dryRun")
-    manager, validation = _first(query, "fieldManager"), _first(query, "fieldValidation")
-    force = _first(query, "force")
+    dry_run = list(query.get("dryRun") or ())
+    manager, validation = queries.text(query, "fieldManager"), queries.text(query, "fieldValidation")
+    force = queries.flag(query, "force")
     problems = _patch_problems(force, manager, patch_type) if kind == "PatchOptions" else []
     if manager or dry_run or validation:
         problems += [*_manager_problems(manager), *_dry_run_problems(dry_run), *_validation_problems(validation)]
@@ -56,7 +46,7 @@ def read(kind: str, query: Query, *, user_agent: str = "", patch_type: str = "")
         dry_run=bool(dry_run),
         manager=manager or manager_of(user_agent),
         field_validation=validation or "Warn",
-        force=force in _TRUE,
+        force=bool(force),
         raw=raw,
     )
 
@@ -73,9 +63,9 @@ def _manager_problems(manager: str) -> list[FieldError]:
     return metadata.validate_manager(manager, fields.path("fieldManager"))
 
 
-def _patch_problems(force: str, manager: str, patch_type: str) -> list[FieldError]:
+def _patch_problems(force: bool | None, manager: str, patch_type: str) -> list[FieldError]:
     if patch_type != APPLY:
-        return [fields.forbidden(fields.path("force"), "may not be specified for non-apply patch")] if force else []
+        return [fields.forbidden(fields.path("force"), "may not be specified for non-apply patch")] if force is not None else []
     return [] if manager else [fields.required(fields.path("fieldManager"), "is required for apply patch")]
 
 
@@ -115,13 +105,12 @@ def read_delete(query: Query, body: Json | None, *, user_agent: str = "") -> tup
 
 
 def _from_query(query: Query) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    if _first(query, "gracePeriodSeconds"):
-        made["gracePeriodSeconds"] = int(_first(query, "gracePeriodSeconds"))
-    if _first(query, "propagationPolicy"):
-        made["propagationPolicy"] = _first(query, "propagationPolicy")
-    if _first(query, "orphanDependents") in _TRUE | _FALSE:
-        made["orphanDependents"] = _first(query, "orphanDependents") in _TRUE
-    if _values(query, "dryRun"):
-        made["dryRun"] = _values(query, "dryRun")
-    return made
+    """Raises ApiError (400)."""
+    made: dict[str, Any] = {
+        "gracePeriodSeconds": queries.integer(query, "gracePeriodSeconds"),
+        "orphanDependents": queries.flag(query, "orphanDependents"),
+        "propagationPolicy": queries.text(query, "propagationPolicy") if "propagationPolicy" in query else None,
+        "dryRun": list(query.get("dryRun") or ()),
+        "preconditions": {"uid": queries.text(query, "uid")} if queries.text(query, "uid") else None,
+    }
+    return {name: value for name, value in made.items() if value not in (None, [])}

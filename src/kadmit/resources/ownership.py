@@ -3,14 +3,16 @@
 from typing import Any
 
 from kadmit.api.meta import GroupVersionKind, parse_api_version
-from kadmit.kinds import blanks
+from kadmit.kinds import blanks, shapes
+from kadmit.kinds.conversion import UnknownConversion
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
-from kadmit.patch import managedfields
+from kadmit.patch import managedfields, managers
 from kadmit.patch.managedfields import Scope
+from kadmit.patch.managers import ManagedFieldsError
 from kadmit.patch.ownership import MissingVersion
 from kadmit.patch.shapes import Shape
-from kadmit.resources.context import Context, Target
+from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
 def scope(known: Known, target: Target) -> Scope:
@@ -38,7 +40,9 @@ def _scope(known: Known, target: Target) -> Scope:
     def shape(api_version: str) -> Shape:
         found = made.get(api_version)
         if found is None:
-            found = known.shape(in_version(api_version))
+            wanted = in_version(api_version)
+            # NB: what is only ever posted to a part (an Eviction) is owned, though no policy can apply a configuration to it.
+            found = known.shape(wanted) or (shapes.for_kind(kind) if wanted == kind and target.subresource else None)
             if found is None:
                 raise MissingVersion(api_version)
             made[api_version] = found
@@ -61,7 +65,29 @@ def _scope(known: Known, target: Target) -> Scope:
 def own(context: Context, target: Target, live: Json | None, new: Json) -> Json:
     """The new object with its managed fields, as a create, update or patch leaves them."""
     where = scope(context.known, target)
-    return managedfields.update(where, live, new, manager=context.options.manager, now=context.given.now)
+    try:
+        return managedfields.update(where, live, new, manager=context.options.manager, now=context.given.now)
+    except UnknownConversion:  # NB: an object that says to be of another version is refused later, and owned by nobody
+        return new
+
+
+def intact(context: Context, before: Json | None, mutated: Json) -> Json:
+    """A mutated object. Managed fields that a mutation left unreadable are put back as they were, with a warning."""
+    old, new = metadata_of(before or {}).get("managedFields"), metadata_of(mutated).get("managedFields")
+    if new is old:
+        return mutated
+    try:
+        managers.decode(new)
+    except ManagedFieldsError as error:
+        context.record.warn(f"{_UNREADABLE}: {error}")
+        return with_metadata(mutated, managedFields=old)
+    return mutated
+
+
+_UNREADABLE = (
+    ".metadata.managedFields was in an invalid state after admission; "
+    "this could be caused by an outdated mutating admission controller; please fix your requests"
+)
 
 
 def timeless(new: Json, live: Json) -> Json:

@@ -168,14 +168,14 @@ class StateWorld:
     def param(self, kind: GroupVersionKind, namespace: str, name: str) -> Json | None:
         resource = self.known.kind(kind)
         found = self._state.get(place_of(resource), namespace if resource.namespaced else "", name) if resource else None
-        return None if found is None else self.convert(found, kind)
+        return None if found is None else self.known.read(found, kind)
 
     def params(self, kind: GroupVersionKind, namespace: str, selector: Selector) -> Sequence[Json]:
         resource = self.known.kind(kind)
         if resource is None:
             return ()
         found = self._state.all(place_of(resource), namespace if resource.namespaced else None)
-        return [self.convert(o, kind) for o in found if selector.matches(labels_of(o) or {})]
+        return [self.known.read(o, kind) for o in found if selector.matches(labels_of(o) or {})]
 
     def resource(self, kind: GroupVersionKind) -> str | None:
         """The plural of a kind that is served."""

@@ -10,12 +10,13 @@ from kadmit.api import errors, registration
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupKind
-from kadmit.kinds import allocation, custom, metadata, rules, strategy
+from kadmit.kinds import allocation, custom, emptiness, metadata, rules, strategy
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.rules import warnings as rule_warnings
 from kadmit.kinds.rules.context import Context as RuleContext
 from kadmit.matching.attributes import Json
-from kadmit.resources.context import Context, Target, metadata_of
+from kadmit.resources import signing
+from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 from kadmit.validation import authorization, validate_status_update
 from kadmit.validation import validate_create as validate_registration
 from kadmit.validation import validate_update as validate_registration_update
@@ -33,23 +34,33 @@ def resource_as_kind(target: Target) -> GroupKind:
     return GroupKind(target.resource.group, target.resource.plural)
 
 
-# Kinds that must be updated with the version that the client has seen.
-_CONDITIONAL = frozenset(
+# Groups, and single resources of others, that must be updated with the version that the client has seen.
+_CONDITIONAL_GROUPS = frozenset(
     {
         "admissionregistration.k8s.io",
         "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
         "coordination.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "node.k8s.io",
         "policy",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
         "storagemigration.k8s.io",
+    }
+)
+_CONDITIONAL = frozenset(
+    {
+        ("certificates.k8s.io", "clustertrustbundles"),
+        ("certificates.k8s.io", "podcertificaterequests"),
+        ("resource.k8s.io", "resourcepoolstatusrequests"),
+        *(("storage.k8s.io", name) for name in ("csidrivers", "csinodes", "csistoragecapacities", "volumeattachments")),
     }
 )
 
 
 def allows_unconditional_update(target: Target) -> bool:
-    return not target.resource.custom and target.resource.group not in _CONDITIONAL
+    resource = target.resource
+    named = (resource.group, resource.plural) in _CONDITIONAL
+    return not (resource.custom or named or resource.group in _CONDITIONAL_GROUPS)
 
 
 def _is_registration(target: Target) -> bool:
@@ -59,12 +70,35 @@ def _is_registration(target: Target) -> bool:
 # ---------------------------------------------------------------- preparation
 
 
-def prepare_for_create(target: Target, new: Json) -> Json:
-    return strategy.prepare_for_create(target.kind, new, custom=_custom(target))
+def prepare_for_create(context: Context, target: Target, new: Json) -> Json:
+    made = signing.asked(context, new) if signing.is_request(target) else new
+    return strategy.prepare_for_create(target.kind, _named(context, target, made), custom=_custom(target))
 
 
-def prepare_for_update(target: Target, new: Json, old: Json) -> Json:
+def _named(context: Context, target: Target, new: Json) -> Json:
+    """NB: a LimitRange is the one kind that needs no name."""
+    if target.resource.gvr != ("", "v1", "limitranges") or metadata_of(new).get("name"):
+        return new
+    return with_metadata(new, name=context.given.uid)
+
+
+def prepare_for_update(context: Context, target: Target, new: Json, old: Json) -> Json:
+    if signing.is_request(target):
+        new = signing.changed(context, target, new, old)
+    elif target.subresource == "status" and target.resource.gvr == ("", "v1", "persistentvolumes"):
+        new = _with_transition(context.given.now, new, old)
     return strategy.prepare_for_update(target.kind, new, old, target.subresource, custom=_custom(target))
+
+
+def _with_transition(now: str, new: Json, old: Json) -> Json:
+    """A volume's status tells since when it is in its phase, unless whoever wrote it said so."""
+    status, before = new.get("status") or {}, old.get("status") or {}
+    given, since = status.get("lastPhaseTransitionTime"), before.get("lastPhaseTransitionTime")
+    is_same = status.get("phase") == before.get("phase")
+    if given and (is_same or given != since):
+        return new
+    stamp = since if is_same else now
+    return {**new, "status": {**status, "lastPhaseTransitionTime": stamp}} if stamp else new
 
 
 def _custom(target: Target) -> Resource | None:
@@ -77,6 +111,7 @@ _DEFAULTED_AGAIN = frozenset({("batch", "Job"), ("", "PersistentVolumeClaim"), (
 
 def stored(context: Context, target: Target, prepared: Json) -> Json:
     """An object as it is read after it was written."""
+    prepared = emptiness.stored(target.kind, prepared)
     if (target.kind.group, target.kind.kind) not in _DEFAULTED_AGAIN:
         return prepared
     if target.kind.kind == "Secret":
@@ -110,8 +145,8 @@ def validate_create(context: Context, target: Target, new: Json) -> None:
         _refuse(target, new, custom.validate_create(definition, new))
         _warn(context, metadata.finalizer_warnings(metadata_of(new)))
         return
-    _refuse(target, new, rules.validate_create(target.kind, new, _rules_of(context, target)))
     _refuse_escalation(context, target, new, None)
+    _refuse(target, new, rules.validate_create(target.kind, new, _rules_of(context, target)))
     _warn(context, rule_warnings.of(target.kind, new))
 
 
@@ -130,8 +165,8 @@ def validate_update(context: Context, target: Target, new: Json, old: Json) -> N
         _refuse(target, new, custom.validate_update(definition, new, old, target.subresource))
         _warn(context, metadata.finalizer_warnings(metadata_of(new), metadata_of(old)))
         return
-    _refuse(target, new, rules.validate_update(target.kind, new, old, _rules_of(context, target)))
     _refuse_escalation(context, target, new, old)
+    _refuse(target, new, rules.validate_update(target.kind, new, old, _rules_of(context, target)))
     _warn(context, rule_warnings.of(target.kind, new, old, target.subresource))
 
 
@@ -163,10 +198,19 @@ def _refuse(target: Target, new: Json, found: list[FieldError]) -> None:
         raise errors.invalid(_named_kind(target, new), metadata_of(new).get("name") or "", found)
 
 
+# NB: both groups share one kind inside, which is of the core group.
+_EVENT = GroupKind("events.k8s.io", "Event")
+
+
+def inner_kind(target: Target) -> GroupKind:
+    """The kind as kube-apiserver has it inside."""
+    return GroupKind("", "Event") if target.group_kind == _EVENT else target.group_kind
+
+
 def _named_kind(target: Target, new: Json) -> GroupKind:
     """NB: a custom object is what it says it is, even where that is what is wrong with it."""
     if not target.resource.custom or target.subresource:
-        return target.group_kind
+        return inner_kind(target)
     return GroupKind(str(new.get("apiVersion") or "").rpartition("/")[0], str(new.get("kind") or ""))
 
 
@@ -183,6 +227,6 @@ def patch_refused() -> ApiError:
     return ApiError(Status(422, "Invalid", "the server rejected our request due to an error in our request", Details()))
 
 
-def apply_failed(cause: str) -> ApiError:
-    """An apply whose configuration does not fit its kind. NB: kube-apiserver gives it no reason and no code of its own."""
+def patch_failed(cause: str) -> ApiError:
+    """An apply or a strategic merge that does not fit its kind. NB: kube-apiserver gives it no reason and no code of its own."""
     return ApiError(Status(500, "", cause))

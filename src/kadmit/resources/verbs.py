@@ -16,7 +16,7 @@ from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import fulltext
 from kadmit.matching.attributes import Json
-from kadmit.resources import bodies, checks, definitions, deleting, lifecycle, patching, subresources, writing
+from kadmit.resources import bodies, checks, definitions, deleting, lifecycle, patching, strategies, subresources, writing
 from kadmit.resources.context import Context, Target, Written, metadata_of, with_metadata
 from kadmit.resources.deleting import Deleted, DeleteOptions
 from kadmit.resources.effects import Exists, Put, Stale
@@ -48,9 +48,12 @@ def _name(target: Target, name: str) -> Name:
 
 
 def stored(state: State, target: Target) -> Json | None:
-    """The object of a target in the version of its URL, or None."""
+    """The object of a target in the version of its URL, or None. Raises ApiError (400) if there never could be one."""
     found = state.get(_place(target), *_name(target, target.name))
-    return None if found is None else state.known.convert(found, GroupVersionKind(*target.resource.gvk))
+    if found is None:
+        checks.could_be_a_name(target)
+        return None
+    return state.known.read(found, GroupVersionKind(*target.resource.gvk))
 
 
 def find(state: State, target: Target) -> Json:
@@ -68,10 +71,11 @@ def create(
 ) -> Verb:
     """POST. `value`: what the body reads as, if somebody has read it already. Raises ApiError."""
     new = bodies.read(context, target, body, is_yaml=is_yaml, value=value)
-    if target.subresource:
+    if target.subresource or target.resource.gvr == subresources.BINDINGS:
         return (yield from _create_part(context, state, target, new))
     lifecycle.check_create(state, target, new)
     written: Written = yield from writing.create(context, target, new)
+    _refuse_version(context, written)
     return (yield from _store_new(context, state, target, written))
 
 
@@ -81,7 +85,12 @@ def _create_part(context: Context, state: State, target: Target, new: Json) -> V
     if made.put is not None and not context.options.dry_run:
         yield made.put
     if made.evicted is not None:
-        asked = DeleteOptions(grace_period=made.evicted.get("gracePeriodSeconds"))
+        conditions = made.evicted.get("preconditions") or {}
+        asked = DeleteOptions(
+            grace_period=made.evicted.get("gracePeriodSeconds"),
+            uid=conditions.get("uid") or "",
+            resource_version=conditions.get("resourceVersion") or "",
+        )
         pod = replace(target, subresource="")
         options = replace(context.options, dry_run=context.options.dry_run or bool(made.evicted.get("dryRun")))
         quiet = replace(context, options=options, mutating=False, validating=False)  # NB: admission saw the eviction
@@ -91,18 +100,35 @@ def _create_part(context: Context, state: State, target: Target, new: Json) -> V
 
 def _store_new(context: Context, state: State, target: Target, written: Written) -> Verb:
     name = metadata_of(written.object)["name"]
+    if metadata_of(written.object).get("resourceVersion"):
+        written = replace(written, object=with_metadata(written.object, resourceVersion=None))
+    kept, shown = _kept(state, target, written.object)
     present = state.get(_place(target), *_name(target, name))
     if present is not None:
         raise _exists(target, name, present, written.object)
     if context.options.dry_run:
-        return Answered(written.object, 201)
+        return Answered(shown, 201)
     try:
-        revision = yield Put(_place(target), _name(target, name), written.object, None)
+        revision = yield Put(_place(target), _name(target, name), kept, None)
     except Exists:
         found = state.get(_place(target), *_name(target, name))
         raise _exists(target, name, found or {}, written.object) from None
     yield from _establish(context, target, written.object, revision)
-    return Answered(with_metadata(written.object, resourceVersion=str(revision)), 201)
+    return Answered(with_metadata(shown, resourceVersion=str(revision)), 201)
+
+
+def _kept(state: State, target: Target, new: Json) -> tuple[Json, Json]:
+    """An object as it is stored, and as it is read from there in the version of the URL."""
+    kind = GroupVersionKind(*target.resource.gvk)
+    kept = state.known.kept(kind, new)
+    return kept, new if kept is new else state.known.read(kept, kind)
+
+
+def _refuse_version(context: Context, written: Written) -> None:
+    """NB: a version on what is new is the store's to refuse, which it does last of all, and never sees what is not to be kept."""
+    given = metadata_of(written.object).get("resourceVersion")
+    if given and not context.options.dry_run and writing.is_version(given):
+        raise strategies.resource_version_set()
 
 
 def _establish(context: Context, target: Target, written: Json, revision: int) -> Generator[Effect, Any, None]:
@@ -175,7 +201,7 @@ def patch(context: Context, state: State, target: Target, body: bytes, patch_typ
 
 def _store(context: Context, state: State, target: Target, live: Json, written: Written) -> Verb:
     """Write a changed object; one that is not changed is not written; one whose last finalizer is gone goes."""
-    new = written.object
+    kept, new = _kept(state, target, written.object)
     metadata = metadata_of(new)
     gone = metadata.get("deletionTimestamp") is not None and not metadata.get("finalizers") and not lifecycle.is_kept(target, new)
     if not gone and new == live:
@@ -183,7 +209,7 @@ def _store(context: Context, state: State, target: Target, live: Json, written: 
     if context.options.dry_run:
         return Answered(subresources.view(target, new, state.known))
     expected = metadata_of(live).get("resourceVersion")
-    revision = yield Put(_place(target), _name(target, target.name), None if gone else new, expected)
+    revision = yield Put(_place(target), _name(target, target.name), None if gone else kept, expected)
     if not gone:
         yield from _establish(context, target, new, revision)
     return Answered(subresources.view(target, with_metadata(new, resourceVersion=str(revision)), state.known))
@@ -205,7 +231,7 @@ def delete(context: Context, state: State, target: Target, options: DeleteOption
         if deleted.gone and definitions.is_definition(target):
             yield from _remove_instances(state, live)
         try:
-            revision = yield from _remove(target, deleted, expected)
+            revision = yield from _remove(state, target, deleted, expected)
         except Stale:
             continue
         final = deleted.object if deleted.gone else with_metadata(deleted.object, resourceVersion=str(revision))
@@ -219,12 +245,12 @@ def _remove_instances(state: State, definition: Json) -> Generator[Effect, Any, 
             yield Put(place, name, None, revision)
 
 
-def _remove(target: Target, deleted: Deleted, expected: str | None) -> Generator[Effect, Any, int]:
+def _remove(state: State, target: Target, deleted: Deleted, expected: str | None) -> Generator[Effect, Any, int]:
     """Writes what a deletion leaves. What is marked and then goes at once is written twice, as its watchers expect."""
     place, name = _place(target), _name(target, target.name)
     revision: int = 0
     if deleted.marked or not deleted.gone:
-        revision = yield Put(place, name, deleted.object, expected)
+        revision = yield Put(place, name, _kept(state, target, deleted.object)[0], expected)
         expected = str(revision)
     if deleted.gone:
         revision = yield Put(place, name, None, expected)

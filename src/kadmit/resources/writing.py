@@ -15,7 +15,7 @@ from kadmit.api import errors, fields
 from kadmit.api.errors import ApiError, Status
 from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupKind
-from kadmit.kinds import metadata, scaling
+from kadmit.kinds import emptiness, metadata, scaling
 from kadmit.matching.attributes import CREATE, UPDATE, Attributes, Json
 from kadmit.patch import managedfields
 from kadmit.resources import checks, ownership, strategies
@@ -29,8 +29,6 @@ _NUMBER = re.compile(r"[0-9]{1,20}\Z")
 
 def create(context: Context, target: Target, new: Json) -> Calls:
     """Create an object from a decoded and defaulted body. Raises ApiError."""
-    if metadata_of(new).get("resourceVersion"):
-        raise strategies.resource_version_set()
     cleared = metadata.cleared_on_create(metadata_of(new), namespaced=target.resource.namespaced)
     fresh = checks.owners_once(context, checks.in_namespace(target, {**new, "metadata": cleared}))
     owned = ownership.own(context, target, None, fresh)
@@ -52,13 +50,27 @@ def _create(context: Context, target: Target, new: Json) -> Calls:
     attributes = _attributes(context, target, CREATE, new, None, name=metadata_of(new).get("name") or "")
     mutated = checks.owners_once(context, (yield from _mutate(context, attributes)), mutated=True)
     filled = _filled(context, target, mutated)
-    prepared = strategies.prepare_for_create(target, strategies.allocated(context, target, filled, None))
+    prepared = strategies.prepare_for_create(context, target, strategies.allocated(context, target, filled, None))
     strategies.validate_create(context, target, prepared)
-    prepared = strategies.stored(context, target, prepared)
     if _is_validated(context, attributes):
         name = metadata_of(prepared).get("name") or ""
         yield from _validate(context, _attributes(context, target, CREATE, prepared, None, name=name))
-    return Written(prepared, created=True)
+    prepared = strategies.stored(context, target, prepared)
+    return Written(prepared if mutated is new else context.known.stored(target.kind, prepared), created=True)
+
+
+def asked(context: Context, target: Target, question: Json) -> Generator[Sequence[Call], Sequence[Answer], Json]:
+    """A question that is posted like an object and never kept, as those who may mutate leave it. Raises ApiError."""
+    return (yield from _mutate(context, _attributes(context, target, CREATE, question, None, name=_name(question))))
+
+
+def judged(context: Context, target: Target, question: Json) -> Generator[Sequence[Call], Sequence[Answer], None]:
+    """Raises ApiError if those who validate are against the question."""
+    yield from _validate(context, _attributes(context, target, CREATE, question, None, name=_name(question)))
+
+
+def _name(value: Json) -> str:
+    return metadata_of(value).get("name") or ""
 
 
 def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
@@ -72,21 +84,25 @@ def update(context: Context, target: Target, live: Json, new: Json) -> Calls:
 conflict = checks.conflict
 
 
-def scale(context: Context, target: Target, live: Json, new: Json) -> Calls:
-    """Write an object's Scale: admission sees Scales, the store gets the whole object. Raises ApiError."""
+def scale(context: Context, target: Target, live: Json, new: Json, *, managed: list[Json] | None = None) -> Calls:
+    """Write an object's Scale: admission sees Scales, the store gets the whole object. Raises ApiError.
+
+    `managed`: the managed fields that an apply has made already.
+    """
     old = scaling.scale_of(target.resource, live, context.known)
     mutated = yield from _mutate(context, _attributes(context, target, UPDATE, new, old, name=target.name))
     replicas = (mutated.get("spec") or {}).get("replicas") or 0
-    if replicas < 0:
+    if replicas < 0 and not target.resource.custom:  # NB: of a custom one, the field that it stands in is told
         found = [fields.invalid(fields.path("spec", "replicas"), replicas, "must be greater than or equal to 0")]
         raise errors.invalid(GroupKind("autoscaling", "Scale"), target.name, found)
     given = metadata_of(mutated).get("resourceVersion")
     if given and given != metadata_of(live).get("resourceVersion"):
         raise checks.conflict(target)
     whole = Target(target.resource, target.namespace, target.name)
-    made = ownership.own(context, target, live, scaling.with_scale(target.resource, live, mutated, context.known))
-    made = ownership.timeless(made, live)
-    prepared = strategies.prepare_for_update(whole, made, live)
+    scaled = scaling.with_scale(target.resource, live, mutated, context.known)
+    owned = with_metadata(scaled, managedFields=managed) if managed else ownership.own(context, target, live, scaled)
+    made = ownership.timeless(owned, live)
+    prepared = strategies.prepare_for_update(context, whole, made, live)
     strategies.validate_update(context, whole, prepared, live)
     shown = scaling.scale_of(target.resource, prepared, context.known)
     yield from _validate(context, _attributes(context, target, UPDATE, shown, old, name=target.name))
@@ -98,11 +114,12 @@ def finish_update(context: Context, target: Target, live: Json, new: Json) -> Ca
     attributes = _attributes(context, target, UPDATE, new, live, name=target.name)
     mutated = checks.owners_once(context, (yield from _mutate(context, attributes)), mutated=True)
     current = _with_version(target, mutated, live)
-    prepared = strategies.prepare_for_update(target, strategies.allocated(context, target, current, live), live)
+    prepared = strategies.prepare_for_update(context, target, strategies.allocated(context, target, current, live), live)
     strategies.validate_update(context, target, prepared, live)
     settled = _keep_times(prepared, live)
     yield from _validate(context, _attributes(context, target, UPDATE, settled, live, name=target.name))
-    return Written(settled)
+    kept = emptiness.stored(target.kind, settled)
+    return Written(kept if mutated is new else context.known.stored(target.kind, kept))
 
 
 def _keep_times(new: Json, live: Json) -> Json:
@@ -127,8 +144,15 @@ def _with_version(target: Target, new: Json, live: Json) -> Json:
     return new
 
 
+def is_version(text: str) -> bool:
+    """NB: 0 is none, and what is no number is none either."""
+    return bool(_NUMBER.match(text)) and int(text) != 0
+
+
 def _filled(context: Context, target: Target, new: Json) -> Json:
     """A new object with what only the server writes: uid, time, and the rest of a generated name."""
+    if not isinstance(new.get("metadata", {}), dict):
+        raise errors.internal("system metadata was not initialized")
     made: dict[str, Any] = dict(metadata_of(new))
     if not made.get("name") and made.get("generateName"):
         made["name"] = made["generateName"][:MAX_GENERATED] + context.given.suffix
@@ -164,7 +188,7 @@ def _mutate(context: Context, attributes: Attributes) -> Generator[Sequence[Call
     assert after.object is not None
     if after.object is attributes.object:
         return after.object
-    return context.known.finished(attributes.kind, after.object)
+    return ownership.intact(context, attributes.object, context.known.finished(attributes.kind, after.object))
 
 
 def _is_mutated(context: Context, attributes: Attributes) -> bool:

@@ -237,7 +237,7 @@ class Server:
         except web.HTTPRequestEntityTooLarge:
             raise errors.entity_too_large(f"limit is {self.max_body}") from None
         except TimeoutError:
-            raise errors.timeout("request did not complete within the allotted timeout") from None
+            raise errors.out_of_time() from None
 
     def _deadline(self, exchange: Exchange, begun: float) -> float:
         """When the request must be done: `?timeout=` may shorten it. Raises ApiError."""
@@ -268,7 +268,7 @@ class Server:
         how = media.negotiate_error(exchange.accept, pretty=pretty)
         value = error.status.as_json()
         headers = {}
-        if error.status.details is not None and error.status.details.retry_after_seconds:
+        if error.status.details is not None and error.status.details.retry_after_seconds > 0:
             headers["Retry-After"] = str(error.status.details.retry_after_seconds)
         return Reply(error.status.code, encoding.encode(value, how), how.media_type, headers, object=value)
 

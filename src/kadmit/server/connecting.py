@@ -7,6 +7,7 @@ from kadmit.admission import chain
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.gojson import quoted
+from kadmit.api.meta import GroupResource
 from kadmit.matching.attributes import Json
 from kadmit.resources import connections, verbs
 from kadmit.resources.context import Options, Target, metadata_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kadmit.server.handlers import Resources
 
 _PROXY = "proxy"
+_NODES = ("", "nodes")
 _UPGRADES = frozenset(("GET", "POST"))
 _MAX_PORT = 65535
 
@@ -40,7 +42,11 @@ def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb
         attributes = yield from chain.mutate(context.snapshot, attributes, context.world, context.record)
     if context.validating:
         yield from chain.validate(context.snapshot, attributes, context.world, context.record)
-    raise _nowhere(target, verbs.find(resources.cache.state, target), str((attributes.object or options).get("container") or ""))
+    live = verbs.find(resources.cache.state, target)
+    node = (live.get("spec") or {}).get("nodeName") if target.resource.plural == "pods" else ""
+    if node and target.subresource != _PROXY and resources.cache.state.get(_NODES, "", node) is None:
+        raise errors.not_found(GroupResource("", "pods"), node)  # NB: Kubernetes calls the node a pod
+    raise _nowhere(target, live, str((attributes.object or options).get("container") or ""))
 
 
 # ---------------------------------------------------------------- options
@@ -81,15 +87,16 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "PodAttachOptions": _STREAMS,
     "PodPortForwardOptions": ("ports",),
 }
+_ALWAYS = frozenset(("command",))  # fields that Go writes even if there is nothing in them
 
 
 def _options(kind: str, exchange: Exchange) -> Json:
-    """The query as an object, which leaves out what is empty. Raises ApiError."""
+    """The query as an object, which leaves out nearly all that is empty. Raises ApiError."""
     query = exchange.query if kind in _FIELDS else {"path": [_subpath(exchange)]}
     made: Json = {"kind": kind, "apiVersion": "v1"}
     for name in _FIELDS.get(kind, ("path",)):
         value = _READERS[name](query[name]) if query.get(name) else None
-        if value:
+        if value or name in _ALWAYS:
             made[name] = value
     return made
 
@@ -110,11 +117,12 @@ def _nowhere(target: Target, live: Json, container: str) -> ApiError:
         return errors.service_unavailable(f'no endpoints available for service "{target.name}"')
     if target.subresource == _PROXY:
         return errors.bad_request("address not allowed")
-    problem = _wrong_container(live, container) if target.subresource in ("exec", "attach") else ""
+    problem = container_problem(live, container) if target.subresource in ("exec", "attach") else ""
     return errors.bad_request(problem or f"pod {target.name} does not have a host assigned")
 
 
-def _wrong_container(pod: Json, wanted: str) -> str:
+def container_problem(pod: Json, wanted: str) -> str:
+    """Why a container that is asked for, or not, is none of the pod's."""
     spec, name = pod.get("spec") or {}, metadata_of(pod).get("name")
     names = [c["name"] for part in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(part) or ()]
     if wanted:

@@ -1,5 +1,7 @@
 """Resource requests: find the resource, run the verb, show the answer in the form that was asked for."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -8,9 +10,9 @@ from kadmit.access.identity import Identities
 from kadmit.access.reviews import Rules
 from kadmit.admission.answers import Answer
 from kadmit.admission.webhooks import Call
-from kadmit.api import errors, registration
+from kadmit.api import errors
 from kadmit.api.errors import ApiError
-from kadmit.api.meta import GroupVersionKind, GroupVersionResource
+from kadmit.api.meta import GroupResource, GroupVersionKind, GroupVersionResource
 from kadmit.kinds.catalog import Resource
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
@@ -22,8 +24,8 @@ from kadmit.resources import options as write_options
 from kadmit.resources.context import Context, Options, Target, metadata_of
 from kadmit.resources.effects import Exists, Put, Stale
 from kadmit.resources.state import place_of
-from kadmit.resources.verbs import Answered, Verb
-from kadmit.server import chance, connecting, reading, reviewing, shapes, watching
+from kadmit.resources.verbs import Answered, Effect, Verb
+from kadmit.server import chance, connecting, podlogs, reading, reviewing, shapes, watching
 from kadmit.server.cache import Cache
 from kadmit.server.exchange import Exchange, Reply, Waited
 from kadmit.server.plain import no_page
@@ -41,7 +43,7 @@ class _Plan(NamedTuple):
     known: Known
     target: Target
     handler: "Callable[[Resources, Exchange, Target], Awaitable[Reply]]"
-    is_registration: bool
+    is_deprecated: bool
 
 
 _PLAN = (_Plan,)
@@ -109,8 +111,9 @@ class Resources:
         info = exchange.info
         resource = self.resource(info)
         if info.subresource and not _has_part(resource, info.subresource):
-            raise errors.not_found_path()
-        if info.namespace and not resource.namespaced and resource.gvr != ("", "v1", "namespaces"):
+            raise _no_part(resource, info.name)
+        is_itself = resource.gvr == ("", "v1", "namespaces") and info.name == info.namespace
+        if info.namespace and not resource.namespaced and not is_itself:
             raise errors.not_found_path()
         namespace = info.namespace if resource.namespaced else ""
         # NB: a list's name comes from its field selector, not from its path
@@ -125,7 +128,7 @@ class Resources:
                 return no_page()
             plan = self._plan(exchange)
             exchange.memory.add(_PLAN, plan)
-        elif plan.is_registration:
+        elif plan.is_deprecated:
             deprecation.warn(plan.target, exchange.record)
         if self.cache.shared and plan.handler is not connecting.connect:
             await self.cache.settled(wait=True)
@@ -133,19 +136,14 @@ class Resources:
         return reply
 
     def _plan(self, exchange: Exchange) -> "_Plan":
-        """Who answers about what. Raises ApiError; NB: also a refusal comes with a warning of old versions."""
+        """Who answers about what. Raises ApiError.
+
+        NB: what a handler refuses comes with a warning of old versions, too; what has no handler, without.
+        """
         known, target = self.cache.state.known, self.target(exchange)
+        handler = connecting.connect if connections.is_about(target) else _handler(exchange, target)
         deprecation.warn(target, exchange.record)
-        is_registration = registration.is_registration(GroupVersionKind(*target.resource.gvk))
-        if connections.is_about(target):
-            return _Plan(known, target, connecting.connect, is_registration)
-        handler = _HANDLERS.get((exchange.method, bool(target.name)))
-        if exchange.method == "POST" and target.name and not target.subresource:
-            raise errors.method_not_allowed()
-        if handler is None or (target.resource.namespaced and not target.namespace and exchange.method != "GET"):
-            raise errors.method_not_allowed()
-        _check_verb(exchange, target)
-        return _Plan(known, target, handler, is_registration)
+        return _Plan(known, target, handler, deprecation.text(target) is not None)
 
     # ------------------------------------------------------------ writing
 
@@ -176,7 +174,7 @@ class Resources:
                         continue
                     effect = verb.send(revision)
                 else:
-                    effect = verb.send(await self._called(effect, exchange))
+                    effect = _in_time(verb, await self._called(effect, exchange), exchange)
         except StopIteration as end:
             answered: Answered = end.value
             return answered
@@ -193,9 +191,9 @@ class Resources:
         is_yaml = reading.is_yaml(exchange, target, body_type)
         context = self.context(exchange, options)
         if reviewing.is_review(target):
-            made = reviewing.review(context, target, exchange.body, self.authorizer, self.identities, is_yaml=is_yaml)
-            return self._shown(exchange, target, Answered(made, 201), how)
-        verb = verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml, value=exchange.value)
+            verb = reviewing.review(context, target, exchange.body, self.authorizer, self.identities, is_yaml=is_yaml)
+        else:
+            verb = verbs.create(context, self.cache.state, target, exchange.body, is_yaml=is_yaml, value=exchange.value)
         answered = await self.run(verb, exchange)
         return self._shown(exchange, target, answered, how)
 
@@ -224,8 +222,8 @@ class Resources:
         how = _negotiated(exchange, target)
         listed = listing.parse(exchange.query, self.fields_of(target))
         options, delete_options = reading.delete_options(exchange, target)
-        chosen = [o for o in self.objects(target) if listed.selection.matches(o)]
-        for value in chosen:
+        made = await reading.listed(self, target, listed)
+        for value in made["items"]:
             one = Target(target.resource, metadata_of(value).get("namespace") or "", metadata_of(value)["name"])
             context = self.context(exchange, options)
             try:
@@ -233,9 +231,6 @@ class Resources:
             except ApiError as e:
                 if e.status.code != 404:
                     raise
-        made = shapes.list_of(target, chosen, self.cache.state.revision)
-        if target.resource.custom:
-            made["metadata"]["continue"] = ""
         return self._shown(exchange, target, Answered(made), how)
 
     # ------------------------------------------------------------ reading
@@ -250,18 +245,22 @@ class Resources:
         state = self.cache.state
         kind = GroupVersionKind(*target.resource.gvk)
         place = place_of(target.resource)
-        return [state.known.convert(o, kind) for o in state.all(place, target.namespace or None)]
+        return [state.known.read(o, kind) for o in state.all(place, target.namespace or None)]
 
     async def get(self, exchange: Exchange, target: Target) -> Reply:
         how = _negotiated(exchange, target)
         reading.check_get(self, exchange)
         live = verbs.find(self.cache.state, target)
+        if podlogs.is_about(target):
+            node = (live.get("spec") or {}).get("nodeName") or ""
+            return podlogs.read(target, live, exchange.query, is_node=self.cache.state.get(("", "nodes"), "", node) is not None)
         return self._shown(exchange, target, Answered(subresources.view(target, live, self.cache.state.known)), how)
 
     async def list(self, exchange: Exchange, target: Target) -> Reply:
         name = exchange.info.name or None
         listed = listing.parse(exchange.query, self.fields_of(target), name=name)
         if listed.watch or exchange.info.verb == "watch":
+            _route(exchange, target)
             how = media.negotiate_stream(exchange.accept, pretty=_pretty(exchange))
             events = watching.stream(self, exchange, target, listed, how)
             first: AsyncIterator[bytes] = await watching.started(events)
@@ -279,8 +278,27 @@ class Resources:
         return Reply(answered.code, body, how.media_type, object=answered.object)
 
 
+_TICK = 0.001  # seconds by which a timer may be early
+
+
+def _in_time(verb: Verb, answers: list[Answer], exchange: Exchange | None) -> Effect:
+    """What a verb does next. NB: after the deadline it still takes note of the answers, but nobody waits for more."""
+    deadline = None if exchange is None else exchange.deadline
+    if deadline is None or asyncio.get_running_loop().time() < deadline - _TICK:
+        return verb.send(answers)
+    with contextlib.suppress(ApiError, StopIteration):
+        verb.send(answers)
+    verb.close()
+    raise errors.out_of_time()
+
+
+def _no_part(resource: Resource, name: str) -> ApiError:
+    """NB: what is missing of a custom object is told as if the object were."""
+    return errors.not_found(GroupResource(resource.group, resource.plural), name) if resource.custom else errors.not_found_path()
+
+
 def _has_part(resource: Resource, subresource: str) -> bool:
-    return resource.subresource(subresource) is not None or subresource in connections.SUBRESOURCES
+    return resource.subresource(subresource) is not None or connections.takes(resource, subresource)
 
 
 def _negotiated(exchange: Exchange, target: Target) -> Representation:
@@ -322,14 +340,32 @@ def _wanted(exchange: Exchange, target: Target) -> _Wanted:
     return found
 
 
-def _negotiate(exchange: Exchange, target: Target) -> Representation:
+def _route(exchange: Exchange, target: Target) -> None:
+    """Raises ApiError (406)."""
     if not target.resource.custom:
         media.route(exchange.accept, lists=exchange.method == "GET" and not target.name)
+
+
+def _negotiate(exchange: Exchange, target: Target) -> Representation:
+    _route(exchange, target)
     return media.negotiate(exchange.accept, pretty=_pretty(exchange))
 
 
 def _pretty(exchange: Exchange) -> bool:
     return media.wants_pretty(exchange.asked("pretty"), exchange.user_agent)
+
+
+def _handler(exchange: Exchange, target: Target) -> Any:
+    """Raises ApiError (405)."""
+    handler = _HANDLERS.get((exchange.method, bool(target.name)))
+    if exchange.method == "POST" and target.name and not target.subresource:
+        raise errors.method_not_allowed()
+    if exchange.method != "GET" and exchange.info.verb == "watch":
+        raise errors.method_not_allowed()
+    if handler is None or (target.resource.namespaced and not target.namespace and exchange.method != "GET"):
+        raise errors.method_not_allowed()
+    _check_verb(exchange, target)
+    return handler
 
 
 def _check_verb(exchange: Exchange, target: Target) -> None:

@@ -7,13 +7,15 @@ import ssl
 import aiohttp
 
 from kadmit.api.gojson import quoted
-from kadmit.server.dialing import LookupFailed, Trip, shown
+from kadmit.server.dialing import LookupFailed, Trip, is_address, shown
 from kadmit.server.service_resolver import Address, ServiceError
 from kadmit.server.tls import handshake_text
 
 DEADLINE = "context deadline exceeded"
 _BROKEN = "net/http: HTTP/1.x transport connection broken: "
 _GIVEN = re.compile(r"b(['\"])(.*?)\1")
+_CODE = re.compile(r"[0-9]{3}\Z")
+_MAX_PORT = 65535
 _ERRNO_WORDS = {
     errno.ECONNREFUSED: "connection refused",
     errno.ECONNRESET: "connection reset by peer",
@@ -52,6 +54,15 @@ def sending(error: Exception, trip: Trip, address: Address) -> str:
     return "unexpected EOF" if partly else "EOF"
 
 
+def unreachable(host: str, port: str) -> str | None:
+    """Why nobody could even try to dial this, if so. NB: what is made of numbers alone is no name to look up."""
+    if int(port or 0) > _MAX_PORT:
+        return f"dial tcp: address {port}: invalid port"
+    if not is_address(host) and not any(c.isalpha() or c == "_" for c in host):
+        return f"dial tcp: lookup {host}: no such host"
+    return None
+
+
 def _connecting(error: OSError, trip: Trip, address: Address, *, proxy: bool) -> str:
     if error.errno is None or error.errno in _WHILE_TALKING:
         return _talking(error.errno, trip, trip.dialled or address)
@@ -75,8 +86,9 @@ def _malformed(message: str) -> str:
     """The parser's complaint shows the line; Go shows the part of it that it minds."""
     found = _GIVEN.search(message)
     line = found[2] if found else ""
-    if "status code" in message:
-        return f"malformed HTTP status code {quoted(line.split(maxsplit=2)[1])}"
+    words = line.split(maxsplit=2)
+    if "status code" in message or (len(words) > 1 and words[0].startswith("HTTP/") and not _CODE.match(words[1])):
+        return f"malformed HTTP status code {quoted(words[1])}"
     if "header token" in message:
         return f"malformed MIME header: missing colon: {quoted(line)}"
     if "Content-Length" in message:

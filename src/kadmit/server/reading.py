@@ -6,10 +6,11 @@ import orjson
 
 from kadmit.api import errors, yaml
 from kadmit.api.meta import GroupVersionKind
-from kadmit.kinds import fulltext
+from kadmit.kinds import decoding, fulltext, schema
+from kadmit.kinds.decoding import DecodeError
 from kadmit.kinds.fulltext import SyntaxFault
 from kadmit.matching.attributes import Json
-from kadmit.presentation import continuation, media
+from kadmit.presentation import continuation, media, queries
 from kadmit.presentation.listing import ListOptions
 from kadmit.resources import options as write_options
 from kadmit.resources import protobufbodies
@@ -21,6 +22,7 @@ from kadmit.server.cache import key_of
 from kadmit.server.exchange import Exchange
 from kadmit.store import base
 
+_DELETE_OPTIONS = "apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 def check_get(resources: "Resources", exchange: Exchange) -> None:
     """A resourceVersion that is no number, or of the future, is refused even of a get. Raises ApiError."""
+    if queries.flag(exchange.query, "export"):
+        raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     version = exchange.asked("resourceVersion")
     if not version:
         return
@@ -61,12 +65,19 @@ def _read_body(exchange: Exchange, target: Target) -> Json:
         raise errors.bad_request(f"couldn't get version/kind; json parse error: {e}") from None
     except ValueError as e:
         raise errors.bad_request(str(e)) from None
-    if not isinstance(value, dict):
-        raise errors.bad_request("the body of a delete must be DeleteOptions")
-    kind, version = value.get("kind"), value.get("apiVersion") or "v1"
-    if kind not in (None, "", "DeleteOptions"):
-        raise errors.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
-    return value
+    try:
+        return _decoded(value)
+    except DecodeError as e:
+        raise errors.bad_request(str(e)) from None
+
+
+def _decoded(value: Any) -> Json:
+    """Raises DecodeError."""
+    group, version, kind = decoding.kind_of(value)
+    if kind not in ("", "DeleteOptions"):
+        shown = f"{group}/{version}" if group else version or "meta.k8s.io/v1"
+        raise DecodeError(f'no kind "{kind}" is registered for version "{shown}" in scheme "{_SCHEME}"')
+    return decoding.normalise(schema.definition(_DELETE_OPTIONS), value or {}).object
 
 
 async def listed(resources: "Resources", target: Target, options: ListOptions) -> Json:
@@ -78,13 +89,14 @@ async def listed(resources: "Resources", target: Target, options: ListOptions) -
     shown_at = moment.exact or revision
     objects = resources.objects(target) if shown_at == revision else await _at(resources, target, shown_at, revision)
     found = [o for o in objects if options.selection.matches(o) and _key(target, o) >= moment.start]
-    if options.limit <= 0 or len(found) <= options.limit:
+    size = options.page_size
+    if size <= 0 or len(found) <= size:
         return shapes.list_of(target, found, shown_at)
-    page = found[: options.limit]
+    page = found[:size]
     made = shapes.list_of(target, page, shown_at)
     made["metadata"]["continue"] = continuation.after(_key(target, page[-1]), shown_at)
     if options.selection.everything:
-        made["metadata"]["remainingItemCount"] = len(found) - options.limit
+        made["metadata"]["remainingItemCount"] = len(found) - size
     return made
 
 
@@ -100,7 +112,7 @@ async def _at(resources: "Resources", target: Target, revision: int, current: in
         raise continuation.list_too_old() from None
     known, kind = resources.cache.state.known, GroupVersionKind(*target.resource.gvk)
     values = [with_metadata(orjson.loads(e.value), resourceVersion=str(e.revision)) for e in page.entries]
-    return [known.convert(v, kind) for v in values]
+    return [known.read(v, kind) for v in values]
 
 
 def _key(target: Target, value: Json) -> str:

@@ -12,13 +12,13 @@ from kadmit.server.exchange import Exchange
 
 
 def list_of(target: Target, items: list[Json], revision: int) -> Json:
-    """A list object. NB: items of built-in kinds carry neither kind nor apiVersion."""
+    """A list object. NB: items of built-in kinds carry neither kind nor apiVersion; lists of custom ones tell that they end."""
     resource = target.resource
     shown = items if resource.custom else [{k: v for k, v in o.items() if k not in ("kind", "apiVersion")} for o in items]
     return {
         "kind": resource.list_kind or f"{resource.kind}List",
         "apiVersion": resource.api_version,
-        "metadata": {"resourceVersion": str(revision)},
+        "metadata": {**({"continue": ""} if resource.custom else {}), "resourceVersion": str(revision)},
         "items": shown,
     }
 

@@ -16,7 +16,7 @@ from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import blanks
 from kadmit.kinds.known import Known
 from kadmit.matching.attributes import Json
-from kadmit.presentation import tables
+from kadmit.presentation import continuation, tables
 from kadmit.presentation.listing import ListOptions
 from kadmit.presentation.media import Representation
 from kadmit.presentation.selection import Selection
@@ -93,6 +93,9 @@ async def stream(
     initial = options.send_initial_events if options.send_initial_events is not None else after == 0
     revision = await cache.settled()
     lines: list[bytes] = []
+    if initial and after > revision:
+        yield _error(continuation.too_large(after, revision))
+        return
     if initial:
         lines = [writer.line(ADDED, o) for o in resources.objects(target) if options.selection.matches(o)]
         if options.ends_initial_events:
@@ -117,9 +120,13 @@ async def stream(
                 last_told = time.monotonic()
                 yield b"".join(told)
     except ApiError as e:
-        yield orjson.dumps({"type": "ERROR", "object": e.status.as_json()}) + b"\n"
+        yield _error(e)
     finally:
         await source.aclose()
+
+
+def _error(error: ApiError) -> bytes:
+    return orjson.dumps({"type": "ERROR", "object": error.status.as_json()}) + b"\n"
 
 
 async def _until(
@@ -146,12 +153,12 @@ def _line(writer: _Writer, resources: "Resources", target: Target, selection: Se
         return None
     kind = GroupVersionKind(*target.resource.gvk)
     known = resources.cache.state.known
-    new = known.convert(event.value, kind)
+    new = known.read(event.value, kind)
     selected_now = event.kind != DELETED and selection.matches(new)
-    selected_before = event.old is not None and selection.matches(known.convert(event.old, kind))
+    selected_before = event.old is not None and selection.matches(known.read(event.old, kind))
     if selected_now:
         return writer.line(MODIFIED if selected_before else ADDED, new)
     if not selected_before:
         return None
-    gone = known.convert(event.old or event.value, kind) if event.kind != DELETED else new
+    gone = known.read(event.old or event.value, kind) if event.kind != DELETED else new
     return writer.line(DELETED, with_metadata(gone, resourceVersion=metadata_of(event.value).get("resourceVersion")))

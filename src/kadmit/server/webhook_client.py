@@ -121,7 +121,7 @@ class WebhookClient:
             return replies.failed(exchange.interrupted())
         except Fault as e:
             return replies.failed(str(e))
-        return replies.read(call, uid, status=reply.status, content_type=_content_type(reply), body=reply.body)
+        return replies.read(call, uid, status=reply.status, content_type=reply.content_type or "", body=reply.body)
 
     async def _persistently(self, exchange: Exchange, url: str) -> Reply:
         """Asks again, with the same review, where a busy webhook says when."""
@@ -138,10 +138,3 @@ class WebhookClient:
 def _retry_after(reply: Reply) -> int | None:
     busy = reply.status == 429 or reply.status >= 500
     return int(reply.retry_after) if busy and _SECONDS.match(reply.retry_after) else None
-
-
-def _content_type(reply: Reply) -> str:
-    """Without a content type, an answer is taken for JSON and an error for text."""
-    if reply.content_type:
-        return reply.content_type
-    return "application/json" if 200 <= reply.status <= 206 else "text/plain"

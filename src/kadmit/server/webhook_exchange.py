@@ -25,6 +25,9 @@ MAX_BODY = 16 * 1024 * 1024
 _MAX_HOPS = 10
 _PUNCTUATION = "!#$%&'()*+,/:;=?@[]"  # has its meaning in a URL; all else that is no letter or digit is escaped
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
+_BAD_HOST = re.compile(r"[ ^`{|}\\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_GZIP, _GZIP_HEAD = b"\x1f\x8b\x08", 10
 _FAILURES = (aiohttp.ClientError, ServiceError, LookupFailed, OSError, ValueError)
 
 
@@ -72,7 +75,11 @@ class Exchange:
 
     async def _sent(self, method: str, body: bytes | None, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
         """NB: a kept connection may close at this very moment; as long as nothing went over it, a new one is tried."""
-        address = _address(urlsplit(self.url))
+        parts = urlsplit(self.url)
+        unreachable = network_faults.unreachable(parts.hostname or "", _port(parts))
+        if unreachable is not None:
+            raise Fault(_post(self.url, unreachable))
+        address = _address(parts)
         while True:
             trip = Trip()
             TRIP.set(trip)
@@ -127,11 +134,13 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
             raise Fault(_unread(f"response body is larger than {MAX_BODY} bytes"))
         parts.append(part)
     whole = b"".join(parts)
-    return _unzipped(whole) if response.headers.get("Content-Encoding", "").lower() == "gzip" else whole
+    return _unzipped(whole) if whole and response.headers.get("Content-Encoding", "").lower() == "gzip" else whole
 
 
 def _unzipped(body: bytes) -> bytes:
     """Never more than the limit, whatever a few bytes would unfold to."""
+    if len(body) >= _GZIP_HEAD and not body.startswith(_GZIP):
+        raise Fault(_unread("gzip: invalid header"))
     unzip = zlib.decompressobj(wbits=31)
     made = unzip.decompress(body, MAX_BODY + 1)
     if len(made) > MAX_BODY:
@@ -155,6 +164,7 @@ def _next(url: str, location: str) -> str:
     try:
         if escape:
             raise ValueError(f"invalid URL escape {quoted(escape[0])}")
+        _check(location)
         joined = quote(location if urlsplit(location).scheme else urljoin(url, location), safe=_PUNCTUATION)
         parts = urlsplit(joined)
         _ = parts.port
@@ -169,8 +179,22 @@ def _next(url: str, location: str) -> str:
     return joined
 
 
+def _check(location: str) -> None:
+    """Raises ValueError with what Go has against an address that Python would take."""
+    if not _SCHEME.match(location) and ":" in location.partition("/")[0]:
+        raise ValueError("first path segment in URL cannot contain colon")
+    found = _BAD_HOST.search(urlsplit(location).netloc)
+    if found:
+        raise ValueError(f"invalid character {quoted(found[0])} in host name")
+
+
 def _without_body(headers: CIMultiDict[str]) -> CIMultiDict[str]:
     return CIMultiDict((k, v) for k, v in headers.items() if k.lower() != "content-type")
+
+
+def _port(parts: SplitResult) -> str:
+    """As it is written; NB: it may be too large for one."""
+    return parts.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
 
 
 def _address(parts: SplitResult) -> Address:

@@ -59,9 +59,9 @@ def _of_service(raw: Mapping[str, Any]) -> Target:
 
 
 def _of_url(url: str) -> Target:
-    """NB: a query of its own is not kept; registration refuses it."""
+    """NB: a query of its own is not kept; registration refuses it. A port may be any number: dialling will tell."""
     parts = urlsplit(url)
-    authority = parts.netloc if parts.port is not None else f"{parts.netloc}:443"
+    authority = parts.netloc if ":" in parts.netloc.rpartition("]")[2] else f"{parts.netloc}:443"
     return Target(f"{parts.scheme}://{parts.netloc}{_path(parts.path)}", authority)
 
 

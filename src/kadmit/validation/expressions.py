@@ -12,7 +12,7 @@ from typing import Any
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
-from kadmit.cel import environment, types
+from kadmit.cel import environment, gotext, types
 from kadmit.cel.environment import NEWEST, OLDEST, VARIABLES_TYPE, Environment
 from kadmit.cel.source import CompileError
 from kadmit.cel.types import BOOL, DYN, Type
@@ -20,16 +20,12 @@ from kadmit.kinds import labels
 
 MATCH_CONDITIONS_LIMIT = 64
 
-# What Go takes for space around a text; Python would strip a few control characters more.
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = re.compile(
     "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while"
 )
 
-
-def trimmed(text: str) -> str:
-    return text.strip(_SPACE)
+trimmed = gotext.trim_space
 
 
 class Role(enum.Enum):

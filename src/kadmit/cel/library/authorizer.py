@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import ClassVar, Protocol
 
-from kadmit.cel import types
+from kadmit.cel import gotext, types
 from kadmit.cel.declarations import Cost, Example, Function, Impl, Overload, function, member
 from kadmit.cel.library import names, selectors, traversal
 from kadmit.cel.library.lists import LIST_CREATE_COST, TRAVERSAL, size_of
@@ -82,6 +82,9 @@ class _Asked:
         return self.cel_type.name
 
     def equals(self, _other: Value) -> Value:
+        return _NO_OVERLOAD
+
+    def native(self) -> Value:
         return _NO_OVERLOAD
 
 
@@ -159,7 +162,7 @@ def request_resource(
 
 
 def path(self: AuthorizerValue, text: str) -> Value:
-    if not text.strip():
+    if not gotext.trim_space(text):
         return CelError("path must not be empty")
     return PathCheck(self.authorizer, Attributes(self.user, "", path=text))
 
@@ -177,7 +180,7 @@ def as_service_account(self: AuthorizerValue, namespace: str, name: str) -> Valu
 
 
 def resource(self: GroupCheck, text: str) -> Value:
-    if not text.strip():
+    if not gotext.trim_space(text):
         return CelError("resource must not be empty")
     return ResourceCheck(self.authorizer, replace(self.attributes, resource=text))
 

@@ -26,6 +26,7 @@ class CIDR:
     cel_type: Type = types.opaque("net.CIDR")
     go_name = "cel.CIDR"
     native_name = "CIDR"
+    go_native = "netip.Prefix"
 
     def __init__(self, address: IP, bits: int) -> None:
         self.address = address

@@ -31,6 +31,7 @@ class IP:
     cel_type: Type = types.opaque("net.IP")
     go_name = "cel.IP"
     native_name = "IP"
+    go_native = "netip.Addr"
 
     def __init__(self, number: int, width: int) -> None:
         self.number = number

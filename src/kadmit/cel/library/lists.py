@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
 from kadmit.cel import operators, types, work
-from kadmit.cel.cost import CostPanic
 from kadmit.cel.declarations import Cost, Example, Function, Impl, Overload, function, member, plain
 from kadmit.cel.types import Trait, Type
-from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp, UInt, Value, go_name, type_of
+from kadmit.cel.values import CelError, Duration, MapValue, Optional, Panic, Timestamp, UInt, Value, go_name, type_of
 
 CALL_LIMIT = 1_000_000  # what one expression may cost
 BEYOND_LIMIT = CelError("operation cancelled: actual cost limit exceeded")
@@ -253,7 +252,7 @@ def range_cost(_overload: str, args: Sequence[Value], _result: Value) -> int:
 def flatten_cost(_overload: str, args: Sequence[Value], _result: Value) -> int:
     depth = args[1] if len(args) == 2 else 1
     if depth.__class__ is not int:
-        raise CostPanic(f"interface conversion: ref.Val is {_go_name(depth)}, not types.Int")
+        raise Panic(f"interface conversion: ref.Val is {_go_name(depth)}, not types.Int")
     # NB: a negative depth makes the cost negative; it is held at zero, lest a loop earn budget.
     return max(0, size_of(args[0]) * depth + 1 + LIST_CREATE_COST)
 
@@ -269,7 +268,7 @@ def self_compare_cost(position: int) -> Cost:
 
 def _self_comparison(items: Value) -> int:
     if items.__class__ is not list:
-        raise CostPanic(f"interface conversion: {_go_name(items)} is not traits.Lister: missing method {_missing(items)}")
+        raise Panic(f"interface conversion: {_go_name(items)} is not traits.Lister: missing method {_missing(items)}")
     factor = 2 + TRAVERSAL if items and items[0].__class__ in (str, bytes) else 2.0
     return int(len(items) ** 2 * factor) + 1 + LIST_CREATE_COST
 

@@ -6,10 +6,11 @@ are type names held against the path at which they stand, and values against the
 
 from collections.abc import Callable
 
-from kadmit.cel import operators, types, work
+from kadmit.cel import gotext, operators, types, work
 from kadmit.cel.operators import MISSING
 from kadmit.cel.types import DYN, STRING, Type
-from kadmit.cel.values import CelError, MapValue, Optional, Value, go_name
+from kadmit.cel.unboxing import native
+from kadmit.cel.values import CelError, Duration, MapValue, Optional, Timestamp, UInt, Value, go_name
 
 OBJECT = "Object"
 JSON_PATCH = "JSONPatch"
@@ -24,6 +25,7 @@ class ObjectValue:
     __slots__ = ("cel_type", "fields")
     go_name = "*dynamic.ObjectVal"
     type_value = types.TYPE
+    equality_by_size = True
 
     def __init__(self, cel_type: Type, fields: dict[str, Value]) -> None:
         self.cel_type = cel_type
@@ -35,6 +37,9 @@ class ObjectValue:
     def is_zero(self) -> bool:
         return not self.fields
 
+    def native(self) -> Value:
+        return to_plain(self)
+
 
 class JSONPatchValue:
     """One operation. `value` is MISSING where none was given."""
@@ -43,6 +48,7 @@ class JSONPatchValue:
     cel_type = JSON_PATCH_TYPE
     go_name = "*mutation.JSONPatchVal"
     type_value = types.TYPE
+    equality_by_size = True
 
     def __init__(self, op: str = "", path: str = "", from_: str = "", value: Value = MISSING) -> None:
         self.op = op
@@ -61,15 +67,20 @@ class JSONPatchValue:
 
     def get_field(self, name: Value) -> Value:
         if name not in _PATCH_FIELDS:
-            return CelError(f"unsupported indexer: {name}")
+            return CelError(f"unsupported indexer: {_as_text(name)}")
         value = getattr(self, "from_" if name == "from" else name)
         return None if value is MISSING else value
 
     def has_field(self, name: Value) -> Value:
         if name not in _PATCH_FIELDS:
-            return CelError(f"unsupported field: {name}")
+            return CelError(f"unsupported field: {_as_text(name)}")
         value = getattr(self, "from_" if name == "from" else name)
         return value is not MISSING if name == "value" else len(value) > 0
+
+
+def _as_text(key: Value) -> str:
+    """A key as Go's %s prints it."""
+    return key if key.__class__ is str else f"%!s({go_name(key)}={gotext.display(key)})"
 
 
 def deeply_equal(a: Value, b: Value) -> bool:
@@ -108,64 +119,96 @@ class MutationTypes:
         struct = self.struct(name)
         return None if struct is None else lambda fields: ObjectValue(struct, fields)
 
-    def reader(self, name: str, field: str) -> Callable[[Value], Value] | None:
+    def reader(self, name: str, field: str) -> Callable[..., Value] | None:
         if name == JSON_PATCH or self.struct(name) is None:
             return None
-        return lambda value: _read(value, field)
+        return lambda value, softly=False: _read(value, field, softly=softly)
 
 
 NO_TYPE = Type(types.Kind.OPAQUE, "")
 
 
-def _read(value: Value, field: str) -> Value:
+def _read(value: Value, field: str, *, softly: bool) -> Value:
     """An Object's field, or MISSING. Reading turns the object into plain maps first, as Kubernetes does."""
     plain = to_plain(value) if value.__class__ is ObjectValue else value
     if plain.__class__ is dict:
         return plain.get(field, MISSING)
-    return CelError(f'cannot get field "{field}"')
+    return MISSING if softly else CelError(f'cannot get field "{field}"')
 
 
 def to_plain(value: ObjectValue) -> "dict[str, Value] | CelError":
     """An Object as a map: nested objects become maps; a map in it must have string keys."""
     plain: dict[str, Value] = {}
-    for name, field in value.fields.items():
-        converted = _plain_field(field)
-        if converted.__class__ is CelError:
-            return CelError(f'fail to convert field "{name}": {converted.message}')
-        plain[name] = converted
+    for name, given in value.fields.items():
+        field = held(given)
+        if field.__class__ is MapValue:
+            key = next(k for k in field if k.__class__ is not str)
+            return CelError(f'fail to convert field "{name}": map key {quoted(key)} is of type {go_name(key)}, not string')
+        plain[name] = _plain_field(field)
     return plain
 
 
+def held(value: Value) -> Value:
+    """What an optional holds, or the value itself."""
+    while value.__class__ is Optional and value.present:
+        value = value.value
+    return value
+
+
 def _plain_field(value: Value) -> Value:
+    """NB: one list or map deep; what lies deeper stays what it is."""
+    value = held(value)
     kind = value.__class__
     if kind is list:
-        return [_plain_value(v) for v in value]
+        return [native(v) for v in value]
     if kind is dict:
-        return {k: _plain_value(v) for k, v in value.items()}
-    if kind is MapValue:
-        key = next(k for k in value if k.__class__ is not str)
-        return CelError(f"map key {_quoted(key)} is of type {go_name(key)}, not string")
-    return _plain_value(value)
+        return {k: native(v) for k, v in value.items()}
+    return native(value)
 
 
-def _plain_value(value: Value) -> Value:
-    if value.__class__ is ObjectValue:
-        return to_plain(value)
-    return _plain_value(value.value) if value.__class__ is Optional else value
+_GO_TYPES: dict[type, str] = {
+    bool: "bool",
+    bytes: "[]uint8",
+    CelError: "*errors.errorString",
+    dict: "map[ref.Val]ref.Val",
+    Duration: "time.Duration",
+    float: "float64",
+    int: "int64",
+    list: "[]ref.Val",
+    MapValue: "map[ref.Val]ref.Val",
+    type(None): "structpb.NullValue",
+    ObjectValue: "map[string]interface {}",
+    Timestamp: "time.Time",
+    UInt: "uint64",
+}
 
 
-_GO_NATIVE = {int: "int64", bool: "bool", float: "float64", bytes: "[]uint8", type(None): "structpb.NullValue", list: "[]ref.Val"}
+def go_type(value: Value) -> str:
+    """Go's type of a value's Go value."""
+    value = held(value)
+    if value.__class__ is Optional:
+        return "<nil>"
+    known = _GO_TYPES.get(value.__class__) or getattr(value, "go_native", None)
+    return known or ("*types.Err" if hasattr(value, "native") else go_name(value))
 
 
 def _make_patch(fields: dict[str, Value]) -> Value:
+    texts = {}
     for name in ("op", "path", "from"):
         given = fields.get(name, "")
-        if given.__class__ is not str:
-            text = _GO_NATIVE.get(given.__class__, given.__class__.__name__)
-            return CelError(f"unexpected type {text} for JSONPatchType '{name}' field")
-    return JSONPatchValue(fields.get("op", ""), fields.get("path", ""), fields.get("from", ""), fields.get("value", MISSING))
+        texts[name] = native(given)
+        if texts[name].__class__ is not str:
+            return CelError(f"unexpected type {go_type(given)} for JSONPatchType '{name}' field")
+    return JSONPatchValue(texts["op"], texts["path"], texts["from"], fields.get("value", MISSING))
 
 
-def _quoted(key: Value) -> str:
-    """A map key as Go's %q prints it: numbers as characters."""
-    return f"'{chr(key)}'" if key.__class__ is int and 31 < key < 127 else f"'\\x{key:02x}'" if key.__class__ is int else f"{key}"
+def quoted(key: Value) -> str:
+    """A map key as Go's %q prints it: of a number, the character with that code."""
+    kind = key.__class__
+    if key is None or kind is int or kind is UInt:
+        code = key or 0
+        text = gotext.quote(chr(code)) if 0 <= code < 0x110000 else '"\ufffd"'
+        return f"'{text[1:-1]}'"
+    if kind is bool or kind is float:
+        return f"%!q({go_name(key)}={gotext.display(key)})"
+    return gotext.quote(gotext.display(key))

@@ -10,7 +10,7 @@ from kadmit.cel.library import names, traversal
 from kadmit.cel.library import url as urls
 from kadmit.cel.library.lists import size_of
 from kadmit.cel.types import Type
-from kadmit.cel.values import NONE, CelError, Optional, Value
+from kadmit.cel.values import NONE, CelError, Optional, Strings, Value
 
 SINCE = 31
 
@@ -31,6 +31,7 @@ class NamedFormat:
     cel_type: Type = types.struct("kubernetes.NamedFormat")
     go_name = "cel.Format"
     native_name = "Format"
+    go_hashable = False
 
     def __init__(self, name: str, check: Callable[[str], list[str]], pattern_size: int) -> None:
         self.name = name
@@ -116,7 +117,7 @@ FORMATS: dict[str, NamedFormat] = {
 
 def validate(self: NamedFormat, text: str) -> Value:
     problems = self.check(text)
-    return Optional(problems) if problems else NONE
+    return Optional(Strings(problems)) if problems else NONE
 
 
 def named(name: str) -> Value:

@@ -7,7 +7,7 @@ from kadmit.cel import re2, work
 from kadmit.cel.declarations import Example, Function, function, member
 from kadmit.cel.library.lists import TRAVERSAL, size_of
 from kadmit.cel.types import INT, STRING, list_of
-from kadmit.cel.values import CelError, Value
+from kadmit.cel.values import CelError, Strings, Value
 
 _PATTERN = 0.25
 _LIST_OF_STRING = list_of(STRING)
@@ -22,7 +22,7 @@ def _find(text: str, pattern: str) -> Value:
 def _find_all(text: str, pattern: str, limit: int = -1) -> Value:
     work.spend_match(text, pattern)
     compiled = re2.compile_value(pattern)
-    return compiled.find_all(text, limit) if isinstance(compiled, re2.Pattern) else _illegal(compiled)
+    return Strings(compiled.find_all(text, limit)) if isinstance(compiled, re2.Pattern) else _illegal(compiled)
 
 
 def _illegal(error: CelError) -> CelError:

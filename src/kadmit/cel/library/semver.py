@@ -34,6 +34,8 @@ class Semver:
     cel_type: Type = types.struct("kubernetes.Semver")
     go_name = "cel.Semver"
     native_name = "Semver"
+    go_native = "semver.Version"
+    go_hashable = False
 
     def __init__(self, release: tuple[int, int, int], prerelease: tuple[_Identifier, ...] = (), build: str = "") -> None:
         self.release = release

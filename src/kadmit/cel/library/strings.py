@@ -13,12 +13,11 @@ from kadmit.cel.library import formatting
 from kadmit.cel.library.lists import TRAVERSAL, one_traversal, size_of
 from kadmit.cel.library.traversal import reading, reading_twice
 from kadmit.cel.types import INT, STRING, list_of
-from kadmit.cel.values import CelError, Value
+from kadmit.cel.values import CelError, Strings, Value
 
 VERSION_2 = 29
 
 _LIST_OF_STRING = list_of(STRING)
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _QUOTED = str.maketrans(
@@ -67,7 +66,7 @@ def _upper(text: str) -> Value:
 
 
 def _trim(text: str) -> Value:
-    return text.strip(_SPACE)
+    return gotext.trim_space(text)
 
 
 def _replace(text: str, old: str, new: str) -> Value:
@@ -89,17 +88,17 @@ def _grown(text: str, old: str, new: str, limit: int) -> int:
 
 
 def _split(text: str, separator: str) -> Value:
-    return text.split(separator) if separator else list(text)
+    return Strings(text.split(separator) if separator else text)
 
 
 def _split_some(text: str, separator: str, limit: int) -> Value:
     if limit < 0:
         return _split(text, separator)
     if limit == 0:
-        return []
+        return Strings()
     if separator:
-        return text.split(separator, limit - 1)
-    return [*text[: limit - 1], text[limit - 1 :]] if limit < len(text) else list(text)
+        return Strings(text.split(separator, limit - 1))
+    return Strings([*text[: limit - 1], text[limit - 1 :]] if limit < len(text) else text)
 
 
 def _substring(text: str, start: int) -> Value:

@@ -15,7 +15,7 @@ from kadmit.cel.declarations import Example, Function, function, member, plain
 from kadmit.cel.library import traversal
 from kadmit.cel.library.ip import parse_addr
 from kadmit.cel.types import Type
-from kadmit.cel.values import CelError, Value
+from kadmit.cel.values import CelError, Strings, Value
 
 MAX_PARAMETERS = 10_000  # a query with more is read as empty
 
@@ -61,6 +61,7 @@ class URL:
     cel_type: Type = types.struct("kubernetes.URL")
     go_name = "cel.URL"
     native_name = "URL"
+    go_native = "*url.URL"
 
     def __init__(self) -> None:
         self.scheme = self.opaque = self.path = self.raw_path = self.query = self.fragment = ""
@@ -354,7 +355,7 @@ def escaped_path(self: URL) -> Value:
 
 def query(self: URL) -> Value:
     """Every key with its values in order. Parts that are malformed, or hold a semicolon, are left out."""
-    values: dict[str, list[str]] = {}
+    values: dict[str, Strings] = {}
     if self.query.count("&") >= MAX_PARAMETERS:
         return values
     for part in self.query.split("&"):
@@ -365,7 +366,7 @@ def query(self: URL) -> Value:
             key, decoded = _query_text(name), _query_text(value)
         except _Malformed:
             continue
-        values.setdefault(key, []).append(decoded)
+        values.setdefault(key, Strings()).append(decoded)
     return values
 
 

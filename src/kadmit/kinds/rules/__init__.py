@@ -18,16 +18,25 @@ from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds import catalog, metadata
 from kadmit.kinds.rules import (
     autoscaling,
+    certificates,
     claims,
     cluster,
     config,
+    drivers,
+    events,
+    flowcontrol,
     jobs,
+    jobstatus,
     networking,
+    persistentvolumes,
     pods,
     podupdates,
     quotas,
     rbac,
+    serviceaddresses,
     services,
+    slices,
+    statuses,
     storage,
     workloads,
 )
@@ -62,6 +71,11 @@ def _kind(
     )
 
 
+def _status(check: statuses.Check) -> Mapping[str, Callable[[Object, Object, Context], _Errors]]:
+    return {"status": lambda new, old, _: check(new, old)}
+
+
+_FLOWS = "flowcontrol.apiserver.k8s.io"
 _KINDS: Mapping[tuple[str, str], _Kind] = {
     ("", "ConfigMap"): _kind(config.create_config_map, config.update_config_map),
     ("", "Secret"): _kind(config.create_secret, config.update_secret),
@@ -71,13 +85,13 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
         finalize=cluster.finalize_namespace,
         status=cluster.namespace_status,
     ),
-    ("", "Node"): _kind(cluster.create_node, cluster.update_node),
+    ("", "Node"): _kind(cluster.create_node, cluster.update_node, status=cluster.node_status),
     ("", "ServiceAccount"): _kind(cluster.create_account, cluster.update_account),
-    ("", "Service"): _kind(services.create, services.update),
+    ("", "Service"): _kind(services.create, services.update, status=statuses.service),
     ("", "Endpoints"): _kind(services.create_endpoints, services.update_endpoints),
-    ("", "PersistentVolumeClaim"): _kind(claims.create, claims.update),
-    ("", "PersistentVolume"): _kind(storage.create_volume, storage.update_volume),
-    ("", "ResourceQuota"): _kind(quotas.create_quota, quotas.update_quota),
+    ("", "PersistentVolumeClaim"): _kind(claims.create, claims.update, status=statuses.claim),
+    ("", "PersistentVolume"): _kind(persistentvolumes.create, persistentvolumes.update),
+    ("", "ResourceQuota"): _kind(quotas.create_quota, quotas.update_quota, status=statuses.quota),
     ("", "LimitRange"): _kind(quotas.create_range, quotas.update_range),
     ("", "Pod"): _Kind(
         pods.create,
@@ -85,17 +99,19 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
         {"status": lambda new, old, _: podupdates.status(new, old), "ephemeralcontainers": podupdates.ephemeral},
     ),
     ("", "PodTemplate"): _Kind(workloads.create_pod_template, workloads.update_pod_template, {}),
-    ("", "ReplicationController"): _Kind(workloads.create_replication_controller, workloads.update_replication_controller, {}),
-    ("apps", "Deployment"): _Kind(workloads.create_deployment, workloads.update_deployment, {}),
-    ("apps", "ReplicaSet"): _Kind(workloads.create_replica_set, workloads.update_replica_set, {}),
-    ("apps", "StatefulSet"): _Kind(workloads.create_stateful_set, workloads.update_stateful_set, {}),
-    ("apps", "DaemonSet"): _Kind(workloads.create_daemon_set, workloads.update_daemon_set, {}),
+    ("", "ReplicationController"): _Kind(
+        workloads.create_replication_controller, workloads.update_replication_controller, _status(statuses.replication_controller)
+    ),
+    ("apps", "Deployment"): _Kind(workloads.create_deployment, workloads.update_deployment, _status(statuses.deployment)),
+    ("apps", "ReplicaSet"): _Kind(workloads.create_replica_set, workloads.update_replica_set, _status(statuses.replica_set)),
+    ("apps", "StatefulSet"): _Kind(workloads.create_stateful_set, workloads.update_stateful_set, _status(statuses.stateful_set)),
+    ("apps", "DaemonSet"): _Kind(workloads.create_daemon_set, workloads.update_daemon_set, _status(statuses.daemon_set)),
     ("apps", "ControllerRevision"): _kind(workloads.create_revision, workloads.update_revision),
-    ("batch", "Job"): _Kind(jobs.create_job, jobs.update_job, {}),
-    ("batch", "CronJob"): _Kind(jobs.create_cron_job, jobs.update_cron_job, {}),
-    ("autoscaling", "HorizontalPodAutoscaler"): _kind(autoscaling.create, autoscaling.update),
-    ("policy", "PodDisruptionBudget"): _kind(cluster.create_budget, cluster.update_budget),
-    ("networking.k8s.io", "Ingress"): _kind(networking.create_ingress, networking.update_ingress),
+    ("batch", "Job"): _Kind(jobs.create_job, jobs.update_job, _status(jobstatus.update)),
+    ("batch", "CronJob"): _Kind(jobs.create_cron_job, jobs.update_cron_job, _status(statuses.nothing)),
+    ("autoscaling", "HorizontalPodAutoscaler"): _kind(autoscaling.create, autoscaling.update, status=statuses.autoscaler),
+    ("policy", "PodDisruptionBudget"): _kind(cluster.create_budget, cluster.update_budget, status=statuses.budget),
+    ("networking.k8s.io", "Ingress"): _kind(networking.create_ingress, networking.update_ingress, status=statuses.ingress),
     ("networking.k8s.io", "IngressClass"): _kind(networking.create_class, networking.update_class),
     ("networking.k8s.io", "NetworkPolicy"): _kind(networking.create_policy, networking.update_policy),
     ("rbac.authorization.k8s.io", "Role"): _kind(rbac.create_role, rbac.update_role),
@@ -105,7 +121,29 @@ _KINDS: Mapping[tuple[str, str], _Kind] = {
     ("coordination.k8s.io", "Lease"): _kind(cluster.create_lease, cluster.update_lease),
     ("scheduling.k8s.io", "PriorityClass"): _kind(cluster.create_priority_class, cluster.update_priority_class),
     ("node.k8s.io", "RuntimeClass"): _kind(cluster.create_runtime_class, cluster.update_runtime_class),
+    ("", "Event"): _kind(events.create_core, events.update_core),
+    ("events.k8s.io", "Event"): _kind(events.create, events.update),
+    ("discovery.k8s.io", "EndpointSlice"): _kind(slices.create, slices.update),
+    ("networking.k8s.io", "IPAddress"): _kind(serviceaddresses.create_address, serviceaddresses.update_address),
+    ("networking.k8s.io", "ServiceCIDR"): _kind(serviceaddresses.create_blocks, serviceaddresses.update_blocks),
     ("storage.k8s.io", "StorageClass"): _kind(storage.create_class, storage.update_class),
+    ("storage.k8s.io", "CSIDriver"): _kind(drivers.create_driver, drivers.update_driver),
+    ("storage.k8s.io", "CSINode"): _kind(drivers.create_node, drivers.update_node),
+    ("storage.k8s.io", "CSIStorageCapacity"): _kind(drivers.create_capacity, drivers.update_capacity),
+    ("storage.k8s.io", "VolumeAttachment"): _kind(
+        drivers.create_attachment,
+        drivers.update_attachment,
+        status=drivers.update_attachment,
+    ),
+    ("storage.k8s.io", "VolumeAttributesClass"): _kind(drivers.create_attributes_class, drivers.update_attributes_class),
+    ("certificates.k8s.io", "CertificateSigningRequest"): _kind(
+        certificates.create,
+        certificates.update,
+        status=certificates.status,
+        approval=certificates.approval,
+    ),
+    (_FLOWS, "FlowSchema"): _kind(flowcontrol.create_schema, flowcontrol.update_schema, status=flowcontrol.status),
+    (_FLOWS, "PriorityLevelConfiguration"): _kind(flowcontrol.create_level, flowcontrol.update_level, status=flowcontrol.status),
 }
 
 

@@ -102,6 +102,27 @@ def block(value: str, at: Path, kept: Collection[str] = ()) -> Iterator[FieldErr
         yield fields.invalid(at, value, "must not have bits set beyond the prefix length")
 
 
+def canonical(value: str, at: Path) -> Iterator[FieldError]:
+    """An address of a field that takes the one form only in which it is written."""
+    return (fields.invalid(at, value, problem) for problem in canonical_problems(value))
+
+
+def canonical_problems(value: str) -> list[str]:
+    found = [error.detail for error in address(value, fields.path(""))]
+    form = "" if found else str(parse(value))
+    return found if found or form == value else [f"must be in canonical form ({quoted(form)})"]
+
+
+def canonical_block(value: str, at: Path) -> Iterator[FieldError]:
+    found = list(block(value, at))
+    parsed = parse_block(value)
+    if not found and parsed is not None:
+        form = f"{ips.IP(parsed.number, parsed.width)}/{parsed.bits}"
+        if form != value:
+            found.append(fields.invalid(at, value, f"must be in canonical form ({quoted(form)})"))
+    yield from found
+
+
 def endpoint(value: str, at: Path) -> Iterator[FieldError]:
     """An address that others are to be sent to."""
     found = parse(value)

@@ -1,11 +1,12 @@
 """Namespaces, nodes, service accounts, leases, disruption budgets, and classes of priorities and runtimes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
-from kadmit.api.gojson import Named
+from kadmit.api.gojson import Named, quoted
 from kadmit.kinds import internals, labels, metadata
 from kadmit.kinds.metadata import dns_label, dns_subdomain
 from kadmit.kinds.rules import addresses, enums, meta, naming, numbers, pods, resources, scheduling
@@ -15,6 +16,8 @@ Json: TypeAlias = Any
 Part: TypeAlias = Mapping[str, Json]
 
 _AT = fields.path("spec")
+_IS_FEATURE = re.compile("[A-Z][A-Za-z0-9]*(?:/[A-Za-z][A-Za-z0-9]*)*")
+_LONGEST_FEATURE = 253
 _HIGHEST_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
@@ -60,6 +63,7 @@ def create_node(node: Object) -> Iterator[FieldError]:
     yield from meta.created(node, dns_subdomain, namespaced=False)
     yield from scheduling.taints(spec.get("taints") or [], fields.path("metadata", "taints"))
     yield from _node_resources(node)
+    yield from _features(node)
     ranges = spec.get("podCIDRs") or []
     for index, value in enumerate(ranges):
         yield from addresses.block(value, _AT.child("podCIDRs").index(index))
@@ -74,12 +78,40 @@ def _node_resources(node: Object) -> Iterator[FieldError]:
             yield from resources.quantity(name, amounts[name], fields.path("status", member, name))
 
 
+def _features(node: Object) -> Iterator[FieldError]:
+    """What a node says it can do: sorted names, each once."""
+    names, at = (node.get("status") or {}).get("declaredFeatures") or [], fields.path("status", "declaredFeatures")
+    for index, name in enumerate(names):
+        problem = _feature_problem(name)
+        if problem:
+            yield fields.invalid(at.index(index), name, f"invalid feature name {quoted(name)}: {problem}")
+        following = names[index + 1] if index + 1 < len(names) else None
+        if following == name:
+            yield fields.duplicate(at.index(index + 1), following)
+        elif following is not None and name > following:
+            yield fields.invalid(at.index(index + 1), following, "list must be sorted alphabetically")
+
+
+def _feature_problem(name: str) -> str:
+    if naming.size(name) > _LONGEST_FEATURE:
+        return f"must be no more than {_LONGEST_FEATURE} characters"
+    if _IS_FEATURE.fullmatch(name) is not None:
+        return ""
+    form = "must start with an UpperCamelCase segment, with subsequent segments separated by '/'"
+    return f"{form} (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+
+
 def update_node(new: Object, old: Object) -> Iterator[FieldError]:
     """NB: a node is looked at by itself first."""
-    after, before = new.get("spec") or {}, old.get("spec") or {}
     yield from create_node(new)
+    yield from node_status(new, old)
+
+
+def node_status(new: Object, old: Object) -> Iterator[FieldError]:
+    after, before = new.get("spec") or {}, old.get("spec") or {}
     yield from meta.updated(new, old)
     yield from _node_resources(new)
+    yield from _features(new)
     seen: list[Part] = []
     for index, address in enumerate((new.get("status") or {}).get("addresses") or ()):
         if address in seen:
@@ -202,5 +234,6 @@ def create_runtime_class(value: Object) -> Iterator[FieldError]:
 
 
 def update_runtime_class(new: Object, old: Object) -> Iterator[FieldError]:
+    yield from create_runtime_class(new)
     yield from metadata.changes(meta.of(new), meta.of(old), metadata.AT)
     yield from meta.immutable(new.get("handler") or "", old.get("handler") or "", fields.path("handler"))

@@ -14,7 +14,10 @@ Container: TypeAlias = Mapping[str, Json]
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
-_NOT_EPHEMERAL = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL = (
+    *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+)
 _MAX_RULES, _MAX_EXIT_CODES = 20, 255
 
 

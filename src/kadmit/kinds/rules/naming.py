@@ -24,6 +24,8 @@ _IS_HTTP_PATH = re.compile(f"{_HTTP_PATH}+")
 _IS_ENV_NAME = re.compile("[ -<>-~]++")
 _IS_PORT_NAME = re.compile("[-a-z0-9]++")
 _IS_LOOSE_SUBDOMAIN = re.compile(r"(?:_?(?![-_])[-_a-z0-9]+(?<![-_]))(?:\._?(?![-_])[-_a-z0-9]+(?<![-_]))*")
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_IS_REASON = re.compile(_REASON)
 _LETTER = re.compile("[a-z]")
 _SEGMENT = r"(?![-_])[-_a-z0-9]++(?<![-_])"
 _IS_SYSCTL = re.compile(rf"{_SEGMENT}(?:[./]{_SEGMENT})*+")
@@ -155,6 +157,15 @@ def header(value: str) -> list[str]:
     if _IS_HTTP_HEADER.fullmatch(value):
         return []
     return [mismatch("a valid HTTP header must consist of alphanumeric characters or '-'", _HTTP_HEADER, "X-Header-Name")]
+
+
+def reason(value: str) -> list[str]:
+    """Of a condition."""
+    if _IS_REASON.fullmatch(value) is not None:
+        return []
+    begins = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters"
+    text = f"{begins} or '_,:', and must end with an alphanumeric character or '_'"
+    return [mismatch(text, _REASON, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")]
 
 
 def sysctl(value: str) -> list[str]:

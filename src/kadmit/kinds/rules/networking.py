@@ -212,8 +212,9 @@ def _blocks(spec: Part) -> Iterator[str]:
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for rule in spec.get(direction) or ():
             for peer in rule.get(peers) or ():
-                block = peer.get("ipBlock") or {}
-                yield from (block.get("cidr") or "", *(block.get("except") or ()))
+                block = peer.get("ipBlock")
+                if block is not None:
+                    yield from (block.get("cidr") or "", *(block.get("except") or ()))
 
 
 def _policy(spec: Part, *, kept: Collection[str] = (), any_value: bool = False) -> Iterator[FieldError]:

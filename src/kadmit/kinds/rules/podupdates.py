@@ -7,7 +7,7 @@ from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
 from kadmit.api.gojson import quoted
 from kadmit.kinds import internals
-from kadmit.kinds.rules import containers, meta, numbers, pods, scheduling
+from kadmit.kinds.rules import addresses, containers, meta, naming, numbers, pods, scheduling
 from kadmit.kinds.rules.context import Context
 from kadmit.kinds.rules.meta import Object
 
@@ -195,11 +195,36 @@ def status(new: Object, old: Object) -> Iterator[FieldError]:
     after, before = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(after.get("conditions") or ()):
         yield from _condition(condition, fields.path("status", "conditions").index(index))
+    yield from _nominated(after, before, (old.get("spec") or {}).get("nodeName") or "")
     generation = after.get("observedGeneration") or 0
     if generation < 0:
         yield fields.invalid(fields.path("status", "observedGeneration"), generation, "must be a non-negative integer")
     if (after.get("qosClass") or "") != (before.get("qosClass") or ""):
         yield fields.invalid(fields.path("status", "qosClass"), after.get("qosClass") or "", meta.IMMUTABLE)
+    yield from _addresses("podIPs", after, before)
+    if after.get("hostIPs"):
+        first = after["hostIPs"][0].get("ip") or ""
+        if first != (after.get("hostIP") or ""):
+            yield fields.invalid(fields.path("status", "hostIPs").index(0).child("ip"), first, "must be equal to `hostIP`")
+        yield from _addresses("hostIPs", after, before)
+
+
+def _nominated(after: Spec, before: Spec, node: str) -> Iterator[FieldError]:
+    """Where a pod may go, until it has gone somewhere."""
+    name, at = after.get("nominatedNodeName") or "", fields.path("status", "nominatedNodeName")
+    if name and name != before.get("nominatedNodeName"):
+        yield from naming.subdomain(name, at)
+        if node:
+            yield fields.forbidden(at, "may not be set on pods that are already bound to a node")
+
+
+def _addresses(member: str, after: Spec, before: Spec) -> Iterator[FieldError]:
+    given, at = [one.get("ip") or "" for one in after.get(member) or ()], fields.path("status", member)
+    kept = {one.get("ip") for one in before.get(member) or ()}
+    for index, ip in enumerate(given):
+        yield from addresses.address(ip, at.index(index), kept)
+    if len(given) > 1 and (len(given) > 2 or addresses.is_ipv6(given[0]) == addresses.is_ipv6(given[1])):
+        yield fields.invalid(at, [{"IP": ip} for ip in given], "may specify no more than one IP for each IP family")
 
 
 def _condition(condition: Spec, at: Path) -> Iterator[FieldError]:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
+from kadmit.cel.gotext import trim_space
 from kadmit.kinds import declared, estimation, fieldpaths, internals, validations
 from kadmit.kinds.declared import LARGEST_REQUEST, Declared
 from kadmit.kinds.ranges import MOST
@@ -120,7 +121,7 @@ def fields_of(raw: Schema, at: Path) -> Iterator[FieldError]:
     for index, rule in enumerate(raw.get("x-kubernetes-validations") or ()):
         place = at.child("x-kubernetes-validations").index(index)
         yield from _texts(rule, place)
-        if rule.get("messageExpression") and not rule["messageExpression"].strip():
+        if rule.get("messageExpression") and not trim_space(rule["messageExpression"]):
             yield fields.required(place.child("messageExpression"), "messageExpression must be non-empty if specified")
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
             yield fields.not_supported(place.child("reason"), rule["reason"], _REASONS)
@@ -128,19 +129,19 @@ def fields_of(raw: Schema, at: Path) -> Iterator[FieldError]:
 
 
 def _texts(rule: Schema, at: Path) -> Iterator[FieldError]:
-    text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
+    text, message = trim_space(rule.get("rule") or ""), rule.get("message") or ""
     if not text:
         yield fields.required(at.child("rule"), "rule is not specified")
-    elif message and not message.strip():
+    elif message and not trim_space(message):
         yield fields.invalid(at.child("message"), message, "must be non-empty if specified")
-    elif _LINE_BREAK.search(message.strip()):
+    elif _LINE_BREAK.search(trim_space(message)):
         yield fields.invalid(at.child("message"), message, "must not contain line breaks")
-    elif _LINE_BREAK.search(text) and not message.strip():
+    elif _LINE_BREAK.search(text) and not trim_space(message):
         yield fields.required(at.child("message"), "message must be specified if rule contains line breaks")
 
 
 def _field_path(text: str, raw: Schema, at: Path) -> Iterator[FieldError]:
-    if text and not text.strip():
+    if text and not trim_space(text):
         yield fields.invalid(at, text, "must be non-empty if specified")
     if _LINE_BREAK.search(text):
         yield fields.invalid(at, text, "must not contain line breaks")

@@ -20,6 +20,7 @@ _ISCSI_NAMES = {
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 _HOST_PORT = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*")
 _LONGEST_TENANT = 64
+_LONGEST_INTERFACE = 64
 _MANAGED = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 _BLOB = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
@@ -44,22 +45,41 @@ def disk(member: str) -> Check:
 
 
 def iscsi(source: Source, at: Path) -> Iterator[FieldError]:
+    return _iscsi(source, at, " starting with iqn, eui, or naa")
+
+
+def persistent_iscsi(source: Source, at: Path) -> Iterator[FieldError]:
+    """NB: its secret needs a name, and texts say less."""
+    return _iscsi(source, at, "", secret=True)
+
+
+def iscsi_portal(volume: str, source: Source, at: Path) -> Iterator[FieldError]:
+    """The name of a volume and its portal together become the name of an interface."""
+    portal = source.get("targetPortal") or ""
+    if portal and source.get("initiatorName") is not None and naming.size(f"{volume}:{portal}") > _LONGEST_INTERFACE:
+        text = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters"
+        yield fields.invalid(at.child("targetportal"), portal, f"{text} if iscsi.initiatorName is specified.")
+
+
+def _iscsi(source: Source, at: Path, starts: str, *, secret: bool = False) -> Iterator[FieldError]:
     yield from needs("targetPortal")(source, at)
     if not source.get("iqn"):
         yield fields.required(at.child("iqn"))
     else:
-        yield from _iscsi_name(source["iqn"], at.child("iqn"))
+        yield from _iscsi_name(source["iqn"], at.child("iqn"), starts)
     yield from _lun(source.get("lun") or 0, at.child("lun"))
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         yield fields.required(at.child("secretRef"))
+    if secret:
+        yield from _secret(source, at)
     if source.get("initiatorName") is not None:
-        yield from _iscsi_name(source["initiatorName"], at.child("initiatorname"))
+        yield from _iscsi_name(source["initiatorName"], at.child("initiatorname"), starts)
 
 
-def _iscsi_name(name: str, at: Path) -> Iterator[FieldError]:
+def _iscsi_name(name: str, at: Path, starts: str) -> Iterator[FieldError]:
     form = _ISCSI_NAMES.get(name[:3])
     if form is None:
-        yield fields.invalid(at, name, "must be valid format starting with iqn, eui, or naa")
+        yield fields.invalid(at, name, f"must be valid format{starts}")
     elif form.match(name) is None:
         yield fields.invalid(at, name, "must be valid format")
 

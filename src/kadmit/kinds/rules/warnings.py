@@ -146,6 +146,14 @@ def _storage_class(new: Object, old: Object | None) -> Iterator[str]:
                 yield f"{place.child('key')}: {text}"
 
 
+def _driver(new: Object, old: Object | None) -> Iterator[str]:
+    spec, before = new.get("spec") or {}, ((old or {}).get("spec") or {}).get("tokenRequests")
+    asked = spec.get("tokenRequests")
+    if asked and asked != before and spec.get("serviceAccountTokenInSecrets") is None:
+        advice = "if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"
+        yield f"spec.serviceAccountTokenInSecrets is unset; {advice}"
+
+
 def _runtime_class(new: Object, old: Object | None) -> Iterator[str]:
     for key in sorted((new.get("scheduling") or {}).get("nodeSelector") or {}):
         text = podwarnings.OLD_LABELS.get(key)
@@ -229,6 +237,7 @@ _KINDS: Mapping[tuple[str, str], Warn] = {
     ("", "PersistentVolumeClaim"): _claim,
     ("", "PersistentVolume"): _volume,
     ("storage.k8s.io", "StorageClass"): _storage_class,
+    ("storage.k8s.io", "CSIDriver"): _driver,
     ("node.k8s.io", "RuntimeClass"): _runtime_class,
     ("", "Node"): _node,
     ("", "ServiceAccount"): _account,

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
 from kadmit.api.gojson import Named
+from kadmit.cel.library import names
 from kadmit.kinds import internals, labels
 from kadmit.kinds.metadata import dns_label
 from kadmit.kinds.rules import claims, enums, meta, naming, numbers, pods, selectors
@@ -125,7 +126,7 @@ def _strategy(strategy: Part, at: Path) -> Iterator[FieldError]:
 
 
 def _rolling(rolling: Part, at: Path) -> Iterator[FieldError]:
-    unavailable, surge = rolling.get("maxUnavailable") or 0, rolling.get("maxSurge") or 0
+    unavailable, surge = (0 if rolling.get(key) is None else rolling[key] for key in ("maxUnavailable", "maxSurge"))
     yield from numbers.count_or_percent(unavailable, at.child("maxUnavailable"))
     yield from numbers.count_or_percent(surge, at.child("maxSurge"))
     if numbers.amount(unavailable) == 0 and numbers.amount(surge) == 0:
@@ -163,7 +164,7 @@ def _same_state(after: Part, before: Part) -> bool:
 
 
 def _same_claim(old: Part, new: Part) -> bool:
-    rest = [{key: value for key, value in claim.items() if key not in ("spec", "status") and value} for claim in (old, new)]
+    rest = [{key: value for key, value in claim.items() if key != "spec" and value} for claim in (old, new)]
     return rest[0] == rest[1] and internals.same("PersistentVolumeClaimSpec", old.get("spec") or {}, new.get("spec") or {})
 
 
@@ -291,7 +292,7 @@ def _daemon_strategy(strategy: Part, at: Path) -> Iterator[FieldError]:
 
 
 def _daemon_rolling(rolling: Part, at: Path) -> Iterator[FieldError]:
-    unavailable, surge = rolling.get("maxUnavailable") or 0, rolling.get("maxSurge") or 0
+    unavailable, surge = (0 if rolling.get(key) is None else rolling[key] for key in ("maxUnavailable", "maxSurge"))
     for check in (numbers.count_or_percent, numbers.at_most_everything):
         yield from check(unavailable, at.child("maxUnavailable"))
         yield from check(surge, at.child("maxSurge"))
@@ -305,8 +306,13 @@ def _daemon_rolling(rolling: Part, at: Path) -> Iterator[FieldError]:
 # ---------------------------------------------------------------- replication controllers, pod templates, revisions
 
 
+def _long_name(name: str, prefix: bool) -> list[str]:
+    """NB: the beginning of a generated name is not looked at."""
+    return [] if prefix else names.dns1123_subdomain(name, unit="bytes")
+
+
 def create_replication_controller(value: Object, context: Context) -> Iterator[FieldError]:
-    yield from meta.created(value)
+    yield from meta.created(value, _long_name)
     yield from _replication_controller(value.get("spec") or {}, context)
 
 
