@@ -10,12 +10,12 @@ import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from aiohttp import web
+from msgspec import Struct
 
 from kadmit import tracing
 from kadmit.access import tokenfile
@@ -72,8 +72,7 @@ def serve(flags: Flags) -> None:
         claim.release()
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """What the workers of one server have in common: a name, and a folder in which they meet."""
 
     name: str

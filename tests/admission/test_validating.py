@@ -1,10 +1,10 @@
 """The validating half of the chain: webhooks that are called at once are heard as their answers arrive."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kadmit.admission import chain, validating
 from kadmit.admission.answers import Answer

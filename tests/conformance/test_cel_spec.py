@@ -8,11 +8,11 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.cel import celspec
 from tests.conformance import ledger
 

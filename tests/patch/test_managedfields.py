@@ -2,12 +2,12 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.patch.pods import METADATA, NUMBER, POD, SPEC, TEXT, pods
 
 from kadmit.patch import managedfields, managers

@@ -4,16 +4,16 @@ In a cluster a controller writes the rules into the role, round after round unti
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.access.policyrules import PolicyRule, compile_rules
 from kadmit.matching.attributes import labels_of
 from kadmit.matching.selectors import Selector, SelectorError, compile_selector
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterRole:
+class ClusterRole(Struct, frozen=True):
     """`selectors` is None for a role that has rules of its own."""
 
     rules: tuple[PolicyRule, ...] = ()

@@ -5,9 +5,11 @@ A path is about a resource if it has the shape of one, whether or not such a res
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
@@ -37,8 +39,7 @@ def internal_error(request_uri: str, text: str) -> str:
     return f"{_without_markup(f'Internal Server Error: {quoted(request_uri)}: {text}')}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(Struct, frozen=True):
     path: str
     verb: str
     is_resource_request: bool = False

@@ -5,8 +5,10 @@ Checking a certificate's signature is for the edge, which has the connection; he
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
@@ -24,8 +26,7 @@ _SPACE_WARNING = "the provided Authorization header contains extra space before 
 Subject: TypeAlias = Iterable[Iterable[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
+class Identified(Struct, frozen=True):
     """A user, or None: then `error` says what is wrong with what was shown, and is empty if nothing was."""
 
     user: User | None = None
@@ -37,8 +38,7 @@ class Identified:
         return None if self.user is not None else errors.unauthorized()
 
 
-@dataclass(frozen=True, slots=True)
-class Identities:
+class Identities(Struct, frozen=True):
     """Who is known. Static tokens are good for the audiences of this API, and for no other."""
 
     tokens: Mapping[str, User] = field(default_factory=dict)

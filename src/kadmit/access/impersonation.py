@@ -6,9 +6,11 @@ on what is then done. All are tried; a denial tells of the one that worked for t
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.access import attributes
 from kadmit.access.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
@@ -95,8 +97,7 @@ def _only_named(user: User) -> bool:
 # ---------------------------------------------------------------- modes
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """One way to be allowed. `fits` says whether it is about this wanted user and this requester."""
 
     name: str
@@ -138,8 +139,7 @@ MODES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Impersonated:
+class Impersonated(Struct, frozen=True):
     """Who the request is from now on, and by which mode: the one to try first when the same requester comes again."""
 
     user: User

@@ -5,9 +5,11 @@ another only where its stars reach. NB: in a rule, only "*" and "*/scale" are st
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api.gojson import quoted
 from kadmit.cel.library.authorizer import Attributes
@@ -16,8 +18,7 @@ ALL = "*"
 MOST_PIECES = 100_000  # the lists of a rule multiply: a small object could hold more than anybody can compare
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(Struct, frozen=True):
     """As the API has it: each list in its own order."""
 
     verbs: tuple[str, ...] = ()
@@ -104,8 +105,7 @@ def _texts(raw: object) -> tuple[str, ...]:
 # ---------------------------------------------------------------- asking
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """All rules of a role, found by resource: a big role costs no more to ask than a small one."""
 
     rules: tuple[PolicyRule, ...] = ()

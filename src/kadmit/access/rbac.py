@@ -5,8 +5,10 @@ that one object does not touch. Kubernetes asks bindings in no fixed order; here
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.access import aggregation
 from kadmit.access.aggregation import ClusterRole
@@ -31,8 +33,7 @@ CLUSTER = ""  # the scope of bindings that are in no namespace
 _MASTERS_ALLOWED = Decision(True)
 
 
-@dataclass(frozen=True, slots=True)
-class RoleRef:
+class RoleRef(Struct, frozen=True):
     kind: str
     name: str
     api_group: str = GROUP
@@ -43,8 +44,7 @@ def compile_role_ref(raw: object) -> RoleRef:
     return RoleRef(_text(held, "kind"), _text(held, "name"), _text(held, "apiGroup"))
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """`text` is how reasons name it, made once: writing it takes longer than the rest of a check."""
 
     kind: str
@@ -71,8 +71,7 @@ def _subject(raw: Json, namespace: str) -> Subject:
     return Subject(kind, name, namespace, f"{kind} {quoted(shown)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     name: str
     namespace: str
     role: RoleRef
@@ -90,8 +89,7 @@ def compile_binding(raw: Json) -> Binding:
     return Binding(name, namespace, role, tuple(_subject(s, namespace) for s in listed if isinstance(s, dict)), text)
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """A binding as it reaches a user: by its first subject that is about them."""
 
     binding: Binding
@@ -101,8 +99,7 @@ class Grant:
         return f"{self.binding.text} to {self.binding.subjects[self.position].text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The bindings of one namespace, or of the cluster, by whom they are about."""
 
     bindings: Mapping[str, Binding] = field(default_factory=dict)
@@ -138,8 +135,7 @@ def _by_subject(named: Iterable[tuple[Binding, Sequence[str | None]]]) -> dict[s
 NO_BINDINGS = Scope()
 
 
-@dataclass(frozen=True, slots=True)
-class Rbac:
+class Rbac(Struct, frozen=True):
     """All roles and bindings. `resolved` holds what cluster roles allow, aggregated ones included."""
 
     scopes: Mapping[str, Scope] = field(default_factory=dict)  # by namespace
@@ -247,8 +243,7 @@ class Rbac:
         return self.scopes.get(namespace, NO_BINDINGS)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Rules, and what went wrong on the way: they are right even then, but there may be more."""
 
     rules: Sequence[PolicyRule]

@@ -5,8 +5,9 @@ Nothing is stored. The answer is the question with a status, except where noted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.access import selectorfields
 from kadmit.access.identity import Identities
@@ -41,8 +42,7 @@ class Rules(Protocol):
     def rules_for(self, user: User, namespace: str) -> Found: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewer:
+class Reviewer(Struct, frozen=True):
     """Who asks, and who knows."""
 
     user: User

@@ -4,8 +4,9 @@ What cannot be read is left out, so that the question is about more: clients may
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from kadmit.access import attributes
 from kadmit.api import fields

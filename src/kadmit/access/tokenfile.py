@@ -4,7 +4,8 @@ Read as Go reads CSV, and not as Python does: a quote inside a plain field is an
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.cel.library.authorizer import User
 
@@ -16,8 +17,7 @@ class TokenFileError(ValueError):
     """A file of which nothing can be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """Who each token is, and what is odd about the file."""
 
     users: Mapping[str, User] = field(default_factory=dict)

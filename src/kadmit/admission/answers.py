@@ -6,8 +6,9 @@ decoding, because their texts end up in front of users.
 
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.admission.webhooks import Call
 from kadmit.api.errors import Cause, Details, Status
@@ -16,8 +17,7 @@ from kadmit.api.gojson import quoted
 EXPECTED = "admission.k8s.io/v1, Kind=AdmissionReview"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A decoded AdmissionReview and the uid that it should carry; or `failure`, why there is none."""
 
     uid: str = ""
@@ -37,8 +37,7 @@ class CallFailed(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A valid answer."""
 
     allowed: bool

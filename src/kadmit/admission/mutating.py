@@ -7,8 +7,9 @@ differs, where on CREATE every non-empty patch does.
 
 import contextlib
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from kadmit.admission import answers, events, exemptions, patchtext, policies, webhooks
 from kadmit.admission.answers import Answer, CallFailed
@@ -41,8 +42,7 @@ SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 POLICY_CHECKS = "apiserver_mutating_admission_policy_check_total"
 
 
-@dataclass(slots=True)
-class _Reinvocation:
+class _Reinvocation(Struct):
     """Who has run, who must run again, and what the object was when they were last done."""
 
     ran: set[Any] = field(default_factory=set)
@@ -54,8 +54,7 @@ class _Reinvocation:
         self.ran = set()
 
 
-@dataclass(slots=True)
-class _Chain:
+class _Chain(Struct):
     """One request's way through the mutating half."""
 
     candidates: Candidates
@@ -151,8 +150,7 @@ def _invoke_all(chain: _Chain, invoked: Sequence[Invocation], namespace: Json | 
     return found
 
 
-@dataclass(slots=True)
-class _Invoked:
+class _Invoked(Struct):
     errors: list[PolicyError] = field(default_factory=list)
     applied: bool = False
 

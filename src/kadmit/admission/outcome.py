@@ -4,9 +4,10 @@ Nobody logs, counts or writes a header while deciding; whoever drives the chain 
 """
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from kadmit.admission.events import Event
 from kadmit.cel.library import names
@@ -22,8 +23,7 @@ class Increment(NamedTuple):
     labels: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """Grows along the chain. Handed from mutate() to validate(), so that both halves speak with one voice."""
 
     warnings: list[str] = field(default_factory=list)

@@ -1,8 +1,10 @@
 """Policies in the chain: who is invoked, with which params, and what their refusals look like to the user."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.admission.events import Chosen, Misconfigured
 from kadmit.admission.outcome import Record
@@ -33,8 +35,7 @@ class Invocation(NamedTuple):
         return self.policy.name, self.binding.name, metadata.get("namespace") or "", metadata.get("name") or ""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyError:
+class PolicyError(Struct, frozen=True):
     """Why a policy could not do its work. Without a binding, the policy as a whole could not."""
 
     policy: Policy

@@ -5,8 +5,9 @@ compiles one policy. Order is fixed where kube-apiserver's is not: policies and 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from kadmit.admission.webhooks import Webhook, compile_configuration, in_order
 from kadmit.matching.attributes import Attributes
@@ -19,8 +20,7 @@ T = TypeVar("T")
 Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """The registered objects, as v1 has them, defaults filled in."""
 
     mutating_policies: Sequence[Raw] = ()
@@ -31,8 +31,7 @@ class Configuration:
     validating_webhooks: Sequence[Raw] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """What may be about a request, in order. Mutating webhooks keep their index among all webhooks, for the audit log."""
 
     mutating_policies: tuple[BoundPolicy, ...] = ()
@@ -44,8 +43,7 @@ class Candidates:
 _Key = tuple[str, str, str, str]
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """Compiled configuration. `_compiled` remembers what each object compiled to, `_found` what a kind of request may meet."""
 
     mutating_policies: tuple[BoundPolicy, ...] = ()

@@ -1,7 +1,9 @@
 """The validating half: policies first, then all webhooks at once; nothing is changed any more."""
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.admission import answers, events, exemptions, policies
 from kadmit.admission.answers import Answer, CallFailed
@@ -59,8 +61,7 @@ def run(snapshot: Snapshot, attributes: Attributes, world: World, record: Record
 # ---------------------------------------------------------------- policies
 
 
-@dataclass(frozen=True, slots=True)
-class _Denial:
+class _Denial(Struct, frozen=True):
     policy: Policy
     binding: Binding | None
     message: str
@@ -71,8 +72,7 @@ class _Denial:
         return f"ValidatingAdmissionPolicy '{self.policy.name}'{through} denied request: {self.message}"
 
 
-@dataclass(slots=True)
-class _Judgement:
+class _Judgement(Struct):
     """What all policies say together."""
 
     attributes: Attributes

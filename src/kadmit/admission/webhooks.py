@@ -1,8 +1,9 @@
 """The pure half of webhooks: whether one is called, what it is sent, and how its configuration compiles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.cel import environment
@@ -13,8 +14,7 @@ from kadmit.policy.compiler import compile_conditions
 from kadmit.policy.model import MatchCondition
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(Struct, frozen=True):
     """One webhook of a configuration, compiled. `uid` tells it from all others, for reinvocation."""
 
     name: str
@@ -35,8 +35,7 @@ class Webhook:
         return next((v for v in self.versions if v in ("v1", "v1beta1")), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A webhook to be called with a review. Whoever calls it makes up the uid: chance is not pure."""
 
     webhook: Webhook

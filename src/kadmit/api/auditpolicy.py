@@ -7,8 +7,9 @@ warnings, as a policy that is read in part is better than a server that does not
 import enum
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api import fields, yaml
 from kadmit.api.fields import FieldError, Path
@@ -90,8 +91,7 @@ class Asked(Protocol):
     def name(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What to do with one request."""
 
     level: Level
@@ -102,8 +102,7 @@ class Decision:
 # ---------------------------------------------------------------- matching
 
 
-@dataclass(frozen=True, slots=True)
-class GroupResources:
+class GroupResources(Struct, frozen=True):
     group: str = ""
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
@@ -126,8 +125,7 @@ def _resource_matches(pattern: str, asked: Asked) -> bool:
     return any_resource or pattern == f"{asked.resource}/*"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     level: str = ""
     users: tuple[str, ...] = ()
     user_groups: tuple[str, ...] = ()
@@ -163,8 +161,7 @@ def _path_matches(pattern: str, path: str) -> bool:
     return pattern in ("*", path) or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     rules: tuple[Rule, ...]
     omit_stages: tuple[str, ...] = ()
     omit_managed_fields: bool = False
@@ -233,8 +230,7 @@ def _json_type(value: Json) -> str:
     return words[type(value)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a value stands: the Go struct, and the path of names that lead to it."""
 
     struct: str

@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError
@@ -13,8 +15,7 @@ from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupKind, GroupResource
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     reason: str = ""
     message: str = ""
     field: str = ""
@@ -24,8 +25,7 @@ class Cause:
         return {k: v for k, v in made.items() if v}
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(Struct, frozen=True):
     """What the failed request was about. `kind` holds a resource (or, for Invalid, a kind), as in Kubernetes."""
 
     name: str = ""
@@ -42,8 +42,7 @@ class Details:
         return {k: v for k, v in made.items() if v}
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """metav1.Status of a failure."""
 
     code: int

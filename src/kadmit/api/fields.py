@@ -5,13 +5,13 @@ Errors are values, collected in lists, in the order in which Kubernetes finds th
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api import gojson
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """A place in an object, as errors name it: spec.rules[0].operations, metadata.labels[a]."""
 
     text: str = ""
@@ -67,8 +67,7 @@ class _Omitted:
 OMITTED = _Omitted()  # a bad value that the text must not show
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(Struct, frozen=True):
     """One error of one field. `value` is plain JSON, or OMITTED."""
 
     type: ErrorType

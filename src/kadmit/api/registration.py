@@ -5,8 +5,9 @@ have one shape, so converting is renaming; only their defaults differ.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 
@@ -20,8 +21,7 @@ VALIDATING_POLICY, VALIDATING_BINDING = "ValidatingAdmissionPolicy", "Validating
 MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One kind: which versions a server has, and which more can be read from files."""
 
     name: str

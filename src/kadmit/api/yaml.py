@@ -5,8 +5,9 @@ JSON, and a server that starts has none to read at all.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Json: TypeAlias = Any
 
@@ -15,8 +16,7 @@ class YamlError(ValueError):
     """Not YAML, or not JSON; the message is Kubernetes'."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One document. `repeated` names keys that are given twice: `line 5: key "data" already set in map`."""
 
     value: Json

@@ -10,11 +10,11 @@ import binascii
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 import yaml
+from msgspec import Struct, field
 from yaml import events
 
 from kadmit.api.yaml import Document, YamlError
@@ -77,8 +77,7 @@ def _syntax_error(error: yaml.MarkedYAMLError) -> str:
 # --- Nodes -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
+class _Node(Struct, eq=False):
     """A scalar, list, map or alias, as it stands in the text."""
 
     event: Any

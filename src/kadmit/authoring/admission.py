@@ -1,8 +1,9 @@
 """What came of one request, as it is told: with everything that somebody said, and without what a server makes up."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import Status
@@ -18,8 +19,7 @@ _NEVER = ("managedFields", "resourceVersion")  # what was sent of these says not
 _MADE_UP = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """What came of one request: an object or a Status, and the words that go with it."""
 
     manifest: Manifest

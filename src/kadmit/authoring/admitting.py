@@ -1,7 +1,9 @@
 """Manifests through the whole admission chain, one request each, and what came of it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.admission.outcome import Record
 from kadmit.authoring import explanation, request
@@ -19,8 +21,7 @@ from kadmit.resources.context import Target
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """How all requests of a run are made. Without an operation each is an UPDATE if there is an old object, else a CREATE."""
 
     user: User = ADMIN

@@ -6,8 +6,9 @@ outside.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from kadmit.api import registration
 from kadmit.authoring import registering
@@ -24,8 +25,7 @@ class UnknownCode(ValueError):
     """A code that no rule has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which rules count: those whose codes begin with one of `select` (none: all), without those of `ignore`."""
 
     select: tuple[str, ...] = ()
@@ -41,8 +41,7 @@ class Selection:
         return selected and not any(rule.code.startswith(code.upper()) for code in self.ignore)
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was found, in the order of files and places; how much was looked at, and how much was silenced."""
 
     findings: Sequence[Finding]

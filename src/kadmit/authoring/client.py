@@ -3,8 +3,10 @@
 Whoever has a file of manifests and wants them admitted in a row uses `admitting`; here the caller says what is done, and by whom.
 """
 
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import ApiError
@@ -25,8 +27,7 @@ from kadmit.resources.patching import APPLY_PATCH
 ALWAYS, REFUSED = "always", "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(Struct, frozen=True):
     """What a request has beside its object."""
 
     user: User = ADMIN

@@ -5,9 +5,10 @@ is given as `ask`. A written policy counts for the very next request.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record
@@ -48,8 +49,7 @@ def _allowed(call: Call) -> Json:
     }
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """Who asks, and how; everything has a default."""
 
     user: User = ADMIN

@@ -4,8 +4,10 @@ The chain records what happened; what did not happen is worked out here: a polic
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.admission import events
 from kadmit.admission.events import MUTATING, POLICIES, Event
@@ -31,8 +33,7 @@ _VERBS = {"add": "added", "remove": "removed", "replace": "replaced"}
 _MAX_CHANGES = 6  # named in a text; a patch has them all
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One thing that a policy or webhook did, or why it did nothing."""
 
     kind: str
@@ -67,8 +68,7 @@ def _is_old_news(step: Step, found: Sequence[Step]) -> bool:
     return step.did == SKIPPED and any((s.kind, s.name, s.binding) == who for s in found)
 
 
-@dataclass(slots=True)
-class _Telling:
+class _Telling(Struct):
     """How far the telling has come: in which half, and what has been told."""
 
     calls: bool  # whether webhooks are really called

@@ -1,9 +1,10 @@
 """Manifests: the objects of files, each of which knows the file and the line that it comes from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.api import yaml
 from kadmit.api.gojson import marshal
@@ -34,8 +35,7 @@ class File:
         return Positions(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One object of a file. `within` leads to it from the top of its document: items of a List are objects, too."""
 
     file: File

@@ -6,9 +6,11 @@ or without keeping what is written. `admitting` takes manifests in a row, `clien
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.admission.outcome import Record
 from kadmit.api.errors import ApiError, Status
@@ -34,8 +36,7 @@ PATCH = "PATCH"
 Maker: TypeAlias = Callable[[Context], Verb]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A request that can be made. `manifest` is what it is told about; `body` is what is sent."""
 
     manifest: Manifest

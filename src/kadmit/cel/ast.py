@@ -4,30 +4,28 @@ Macros are gone here: the parser expands them into `Comprehension`. `Ast.macros`
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kadmit.cel.source import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal:
+class Literal(Struct, frozen=True, eq=False):
     """null, bool, int, uint, double, string or bytes; `value` is its run-time value."""
 
     id: int
     value: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ident:
+class Ident(Struct, frozen=True, eq=False):
     """A name; a leading dot (`.a`) is kept in it."""
 
     id: int
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
+class Select(Struct, frozen=True, eq=False):
     """operand.field, or has(operand.field) where `test` is set."""
 
     id: int
@@ -36,8 +34,7 @@ class Select:
     test: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """A function, operator (`_+_`) or method call. Chains of `&&` and `||` are balanced trees of binary calls."""
 
     id: int
@@ -46,8 +43,7 @@ class Call:
     args: tuple["Expr", ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListExpr:
+class ListExpr(Struct, frozen=True, eq=False):
     """[a, ?b]; `optional` holds the indexes marked with a question mark."""
 
     id: int
@@ -55,32 +51,28 @@ class ListExpr:
     optional: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapEntry:
+class MapEntry(Struct, frozen=True, eq=False):
     id: int
     key: "Expr"
     value: "Expr"
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapExpr:
+class MapExpr(Struct, frozen=True, eq=False):
     """{k: v, ?k: v}."""
 
     id: int
     entries: tuple[MapEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StructField:
+class StructField(Struct, frozen=True, eq=False):
     id: int
     name: str
     value: "Expr"
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StructExpr:
+class StructExpr(Struct, frozen=True, eq=False):
     """Type.name{field: value}."""
 
     id: int
@@ -88,8 +80,7 @@ class StructExpr:
     fields: tuple[StructField, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comprehension:
+class Comprehension(Struct, frozen=True, eq=False):
     """What every macro over a collection becomes: a fold with an accumulator."""
 
     id: int
@@ -106,8 +97,7 @@ class Comprehension:
 Expr: TypeAlias = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
 
 
-@dataclass(frozen=True, slots=True)
-class Ast:
+class Ast(Struct, frozen=True):
     """A parsed expression: its tree, and where each node stands."""
 
     root: Expr

@@ -5,8 +5,9 @@ depends on whether exactly one overload fits. The tree is not changed; what was 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from kadmit.cel import ast, types, unification
 from kadmit.cel.ast import Expr
@@ -26,8 +27,7 @@ class TypeProvider(Protocol):
         """The type of a struct's field, or None where it has no such field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Struct, frozen=True):
     """What names mean in an environment."""
 
     variables: Mapping[str, Type]
@@ -35,8 +35,7 @@ class Declarations:
     provider: TypeProvider
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A tree that type-checks, and what the checker learnt of it."""
 
     tree: ast.Ast
@@ -92,8 +91,7 @@ def _signature(arguments: Sequence[Type], *, member: bool) -> str:
     return f"{texts[0]}.({', '.join(texts[1:])})" if member else f"({', '.join(texts)})"
 
 
-@dataclass(slots=True)
-class _Checker:
+class _Checker(Struct):
     tree: ast.Ast
     declarations: Declarations
     issues: Issues

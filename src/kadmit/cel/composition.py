@@ -5,8 +5,9 @@ counted here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kadmit.cel import types, work
 from kadmit.cel.environment import VARIABLES_TYPE, Environment, variable_type, with_policy_variables
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from kadmit.cel.program import Program
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Struct, frozen=True):
     """Compiled variables; a name given twice is the last one's."""
 
     programs: "Mapping[str, Program | CompileError]"

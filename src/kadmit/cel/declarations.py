@@ -11,8 +11,10 @@ How a call finds its code, and which error text it gives otherwise:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.cel.types import Trait, Type
 from kadmit.cel.values import Value
@@ -26,8 +28,7 @@ ALWAYS = 23  # CEL arrived in Kubernetes 1.23; "since 23" means that every versi
 FOREVER = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """An expression and the JSON form of its value (as `kadmit eval -o json` prints it), or its error text."""
 
     expr: str
@@ -35,8 +36,7 @@ class Example:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(Struct, frozen=True):
     """One signature. A member's receiver is its first argument."""
 
     id: str
@@ -50,8 +50,7 @@ class Overload:
     eager: bool = True  # False: arguments after one that fails are not evaluated (it shows in the cost)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """All overloads of one name, with what they share."""
 
     name: str

@@ -8,7 +8,7 @@ One cautious sum stands for both here: per bracket three levels and one per oper
 high, `broken` counts exactly; it is slower, but hardly any real expression comes near.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kadmit.cel import lexer as lex
 
@@ -26,8 +26,7 @@ def may_exceed_limit(kinds: list[int]) -> bool:
     return len(kinds) > LIMIT // _LEVELS_PER_BRACKET and _height(kinds) > LIMIT
 
 
-@dataclass(slots=True)
-class _Bracket:
+class _Bracket(Struct):
     """What stands within one pair of brackets."""
 
     conditionals: int = 0

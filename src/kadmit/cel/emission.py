@@ -6,7 +6,8 @@ are handed to the function by name.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.cel.values import Value
 
@@ -18,16 +19,14 @@ class TooBig(Exception):
     """Not worth a generated function; the exact evaluator will do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """Python text that gives a value, and what is known of it: a Python class, or a CEL type name, or None."""
 
     text: str
     known: object = None
 
 
-@dataclass(slots=True)
-class Emission:
+class Emission(Struct):
     """A function under construction."""
 
     lines: list[str] = field(default_factory=list)

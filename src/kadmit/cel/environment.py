@@ -6,9 +6,11 @@ environment that is asked for: a server that starts without policies needs none 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.cel import types
 from kadmit.cel.library import authorizer
@@ -25,8 +27,7 @@ NEWEST = 36
 OLDEST = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """What names mean, and how to compile."""
 
     minor: int

@@ -9,8 +9,9 @@ what the limits on nesting, repetition and size are counted on.
 """
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from kadmit.cel import unicode_classes
 
@@ -38,8 +39,7 @@ _POSIX = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxIssue:
+class SyntaxIssue(Struct, frozen=True):
     """Why Go refuses a pattern."""
 
     code: str
@@ -66,8 +66,7 @@ class _Op(Enum):
     UNARY = "unary"  # a repetition or a capture
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """A piece of the tree, with only what the limits ask for."""
 
     op: _Op
@@ -79,8 +78,7 @@ class _Node:
     folded: bool = False
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """An open group, or the whole pattern."""
 
     capture: bool

@@ -7,7 +7,8 @@ None; `stretches` then tells the rest: which text could not be read, up to and i
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 EOF = 0
 EQUALS, NOT_EQUALS, IN, LESS, LESS_EQUALS, GREATER_EQUALS, GREATER = 1, 2, 3, 4, 5, 6, 7
@@ -106,8 +107,7 @@ _BEGINNING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """Parallel lists, because a parser asks for kinds far more often than for texts; the last one is EOF."""
 
     kinds: list[int]
@@ -137,8 +137,7 @@ def tokens(text: str) -> Tokens | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A token as it stands in the text, with the white space and comments before it; or text that cannot be read."""
 
     kind: int

@@ -5,8 +5,9 @@ becomes a set, a constant conversion or pattern that fails makes the policy fail
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from kadmit.cel import ast, re2, types, work
 from kadmit.cel.ast import Expr
@@ -65,8 +66,7 @@ class Structs(Protocol):
         """What reads a field straight from a struct, or None where the value is read as a map."""
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """What the planner needs beside the tree."""
 
     functions: Mapping[str, Function]

@@ -10,8 +10,9 @@ is what the error message shows.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from kadmit.cel import lexer as lex
 from kadmit.cel.grammar import Edge, Place, State
@@ -73,8 +74,7 @@ class Stacks:
         return self._of(tuple(sorted(merged.items(), key=lambda entry: entry[0].number)))
 
 
-@dataclass(eq=False, slots=True)
-class Config:
+class Config(Struct, eq=False):
     """One way to have come here."""
 
     state: State
@@ -146,8 +146,7 @@ class Configs:
         return frozenset((c.state.number, c.alternative, c.precedence, id(c.stack), c.left_rule, c.keep) for c in self)
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """How configurations are followed: from one choice, with stacks of one family."""
 
     decision: State
@@ -268,8 +267,7 @@ def _is_for_the_caller(state: State, stack: Stack) -> bool:
     return all(back is end for back, _ in stack.entries)
 
 
-@dataclass(eq=False, slots=True)
-class _Node:
+class _Node(Struct, eq=False):
     """A state of an automaton: what is known after some tokens."""
 
     configs: Configs

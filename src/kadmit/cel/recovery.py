@@ -7,8 +7,9 @@ data (`grammar`), rules are walked by generators on a stack of our own: nothing 
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from kadmit.cel import grammar
 from kadmit.cel import lexer as lex
@@ -31,8 +32,7 @@ class HaltedError(Exception):
     """Reading stops for good; str() is what remains to be said, if anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A token as it stands in the text, or one that was conjured up."""
 
     kind: int
@@ -85,8 +85,7 @@ class Words:
         return "".join(pieces[1:])
 
 
-@dataclass(eq=False, slots=True)
-class Tree:
+class Tree(Struct, eq=False):
     """What one run of a rule has read. Labels hold what the grammar names; a label that is missing was not read."""
 
     rule: Rule

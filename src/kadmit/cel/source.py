@@ -5,14 +5,14 @@ way, and printed in one form: the line, and a caret under the column.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 MAX_REPORTED = 100
 MAX_SNIPPET_BYTES = 16384
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(Struct, frozen=True, order=True):
     """A line from 1 and a column from 0, in code points; NOWHERE where no place can be named."""
 
     line: int
@@ -49,8 +49,7 @@ class Source:
         return self.text[start:end]
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """One thing that is wrong, and where."""
 
     location: Location
@@ -73,8 +72,7 @@ def _pointer(line: str, column: int) -> str:
     return dots + ("^" if under < "\x80" else "＾")
 
 
-@dataclass(slots=True)
-class Issues:
+class Issues(Struct):
     """Collects issues; past a hundred it only counts."""
 
     source: Source

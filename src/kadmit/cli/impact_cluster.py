@@ -5,8 +5,9 @@ Nothing but get and list is asked of the cluster. What it does not let us list i
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionResource
@@ -26,8 +27,7 @@ PAGE = 500
 __all__ = ["NoCluster", "take"]
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """A resource that the cluster lets be listed."""
 
     group: str

@@ -4,10 +4,10 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from typing import Any, NoReturn, TypeVar
 
 import click
+from msgspec import Struct
 
 from kadmit.authoring.admission import Admission
 from kadmit.authoring.admitting import Admitting, Asked
@@ -59,7 +59,7 @@ def requests(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**values: Any) -> None:
-        given = {field.name: values.pop(field.name) for field in fields(Inputs) if field.name in values}
+        given = {name: values.pop(name) for name in Inputs.__struct_fields__ if name in values}
         command(Inputs(str(click.get_current_context().command.name), **given), **values)
 
     for option in reversed(_OPTIONS):
@@ -85,8 +85,7 @@ def calling(command: F) -> F:
     return _CALLING(command)
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """What was given, as it was given; `command` is who complains about it."""
 
     command: str

@@ -3,11 +3,12 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.authoring import reports
 from kadmit.authoring.manifests import Unreadable
@@ -22,8 +23,7 @@ from kadmit.cli.suites.files import Disk
 BAD, BAD_INPUT = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Everything that was asked for on the command line."""
 
     paths: Sequence[str]

@@ -7,13 +7,13 @@ import math
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kadmit.webhook.callers import Callers
@@ -123,8 +123,7 @@ def command(
 # ---------------------------------------------------------------- the cluster
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """A cluster to register with. The name of its context tells where it runs, if it has a usual one."""
 
     connection: "Connection"
@@ -184,8 +183,7 @@ def _place(cluster: _Named | None, host: str, port: int, url: str, given: "_Cert
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Certificate:
+class _Certificate(Struct, frozen=True):
     certificate: bytes
     key: bytes
     authority: bytes

@@ -6,13 +6,13 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
+from msgspec import Struct
 
 from kadmit.cli.webhook_cluster import NoCluster, connection
 from kadmit.cli.webhook_files import PolicyFiles
@@ -32,8 +32,7 @@ CANNOT_START, BAD_INPUT = 1, 2
 _Path = click.Path(path_type=Path)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What the command line says, by the names of its options."""
 
     paths: Sequence[str]

@@ -9,8 +9,10 @@ the part that it prefers is taken here, so that the same services always get the
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api import errors, fields
 from kadmit.api.fields import FieldError
@@ -29,8 +31,7 @@ _BALANCED = ("NodePort", "LoadBalancer")
 _OTHER = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """What there is to give out: one block of addresses or one of each family, the first being preferred; and node ports."""
 
     blocks: tuple[Block, ...] = (Block(10 << 24, 32, 24),)

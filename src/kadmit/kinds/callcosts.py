@@ -6,8 +6,9 @@ is a call.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kadmit.cel import ast
 from kadmit.cel.types import Kind, Type
@@ -20,8 +21,7 @@ _LONGEST_NAME_PATTERN = 128
 _LARGEST_FORMAT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """An argument: its type, and how large it may be. item_size: that of its items, if it is a list."""
 
     expr: ast.Expr
@@ -34,8 +34,7 @@ class Node:
         return ANY if self.size is None else self.size
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     cost: Range
     size: Range | None = None  # of the result
 

@@ -7,8 +7,9 @@ everything else with the old one, so that a CRD costs nothing to requests that d
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.kinds import table
 
@@ -22,8 +23,7 @@ _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create",
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(Struct, frozen=True):
     """A part of a resource with a path of its own. `kind` is what is sent to it and answered by it."""
 
     name: str
@@ -37,8 +37,7 @@ class Subresource:
         return (self.group, self.version, self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """One kind in one version."""
 
     group: str

@@ -8,10 +8,11 @@ The rules of `x-kubernetes-validations` are CEL, which is compiled and run elsew
 them after everything else, and not at all when what is wrong already would make them meaningless.
 """
 
-import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from kadmit.api import fields
 from kadmit.api.fields import ErrorType, FieldError, Path
@@ -148,7 +149,7 @@ class CustomKind:
         status_rules = self._parts.rules.properties.get("status")
         if "status" in new and status_rules is not None:
             found = conformity.validate(status_rules, new["status"], old.get("status"))
-            errors += (dataclasses.replace(error, field=_in_status(error.field)) for error in found)
+            errors += (replace(error, field=_in_status(error.field)) for error in found)
         errors += _scale_errors({key: self._scale[key] for key in self._scale if key != "specReplicasPath"}, new)
         errors += self._list_errors(new, old)
         return errors + rule_errors(rules, errors, new, old)

@@ -6,8 +6,9 @@ CEL identifiers are escaped: `a-b` is `a__dash__b`, `namespace` is `__namespace_
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.cel import types
 from kadmit.cel.types import Type
@@ -59,8 +60,7 @@ _FORMATS: Mapping[str, tuple[Type, int, int]] = {
 _SCALARS: Mapping[str, tuple[Type, int]] = {"boolean": (types.BOOL, 4), "number": (types.DOUBLE, 1), "integer": (types.INT, 1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """The type of a place in an object. `most`: items, entries or characters; `least`: its size in bytes as JSON."""
 
     type: Type

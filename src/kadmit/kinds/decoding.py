@@ -8,8 +8,9 @@ Both send the object through its Go structs (`roundtrip`). What is out of the or
 unknown and duplicate fields are listed for fieldValidation, its errors carry Kubernetes' texts.
 """
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.kinds import fulltext, merging, roundtrip, structs
 from kadmit.kinds.catalog import Gvk
@@ -24,8 +25,7 @@ Json: TypeAlias = Any
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """An object, and what strict decoding has against it: `unknown field "…"`, `duplicate field "…"`."""
 
     object: dict[str, Json]

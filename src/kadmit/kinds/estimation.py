@@ -7,8 +7,9 @@ the rule may be refused. The price of single calls is in `callcosts`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kadmit.cel import ast, room
 from kadmit.cel.ast import Expr
@@ -35,8 +36,7 @@ def most(checked: Checked, self_type: Declared) -> int:
     return room.for_depth(lambda: _Estimate(checked, self_type).cost(checked.tree.root)).most
 
 
-@dataclass(frozen=True, slots=True)
-class _Entries:
+class _Entries(Struct, frozen=True):
     """How large the keys and values of a list or map written in the rule are."""
 
     kind: Kind
@@ -49,8 +49,7 @@ class _Entries:
         return _Entries(self.kind, self.key.covering(other.key), self.value.covering(other.value))
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(Struct, frozen=True):
     """A variable of a macro: where it comes from in the object, and how large it is."""
 
     steps: Steps

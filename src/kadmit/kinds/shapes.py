@@ -8,10 +8,11 @@ The rules that surprise:
 - A key that an item leaves out counts as its field's default, and built-in names default to "".
 """
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from kadmit.kinds import schema as schemas
 from kadmit.kinds.catalog import Gvk
@@ -83,7 +84,7 @@ def _map(schema: Schema, *, preserve: bool) -> Shape:
 def _field(field: Field, *, preserve: bool) -> Shape:
     shape = _shape(field.schema, preserve=preserve)
     if isinstance(shape, MapShape) and shape.atomic != (field.map_type == "atomic"):
-        return dataclasses.replace(shape, atomic=not shape.atomic)
+        return replace(shape, atomic=not shape.atomic)
     return shape
 
 

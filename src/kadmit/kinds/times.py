@@ -5,8 +5,9 @@ written as null, and so it counts as nothing.
 """
 
 import functools
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 _ZERO = datetime(1, 1, 1)  # noqa: DTZ001 - all arithmetic here is in UTC, without a zone
 _DIGITS = frozenset("0123456789")
@@ -17,8 +18,7 @@ class TimeError(ValueError):
     """Not a time; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How a time is written: Go's layout text, and how many digits of a second it asks for."""
 
     text: str

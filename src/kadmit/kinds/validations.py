@@ -10,8 +10,10 @@ budget.
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.api import fields
 from kadmit.api.fields import OMITTED, FieldError, Path
@@ -43,8 +45,7 @@ _UNKNOWN: Json = object()  # an old value that cannot be told
 # ---------------------------------------------------------------- compiled
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule, compiled; or why it cannot be."""
 
     raw: Mapping[str, Json]

@@ -4,8 +4,9 @@ The answer is which resource and kind the request is taken as: the request's own
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError
@@ -37,8 +38,7 @@ class Match(NamedTuple):
     kind: GroupVersionKind
 
 
-@dataclass(frozen=True, slots=True)
-class Criteria:
+class Criteria(Struct, frozen=True):
     """Compiled matchConstraints, matchResources, or a webhook's rules and selectors."""
 
     rules: tuple[Rule, ...]

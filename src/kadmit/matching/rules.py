@@ -1,15 +1,15 @@
 """Rules: operations, groups, versions, resources, scope and names, each a set or a wildcard."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionResource
 from kadmit.matching.attributes import NAMESPACES, Attributes
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule of a webhook or policy, ready to be asked. Names are only ever given by policies."""
 
     operations: frozenset[str]

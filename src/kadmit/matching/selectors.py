@@ -1,8 +1,9 @@
 """Label selectors of API objects (matchLabels, matchExpressions), compiled once and asked often."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Labels: TypeAlias = Mapping[str, str]
 _Requirement: TypeAlias = Callable[[Labels], bool]
@@ -12,8 +13,7 @@ class SelectorError(ValueError):
     """A selector that registration should have refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """All requirements must hold; without any it selects everything. `nothing`: it selects nothing.
 
     `texts` says each requirement in words, after the key that it is about.

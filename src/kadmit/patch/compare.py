@@ -5,7 +5,8 @@ without a look.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.patch import values
 from kadmit.patch.fieldpath import EMPTY, Element, Filter, Set
@@ -13,8 +14,7 @@ from kadmit.patch.shapes import Leaf, ListShape, MapShape, Shape
 from kadmit.patch.typed import TOO_DEEP, MergeError, Object, as_map, child_shape, is_atomic, item_elements, resolved
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """No path is in two of the sets; all empty means that the objects are equal."""
 
     added: Set = EMPTY

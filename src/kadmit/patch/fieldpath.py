@@ -8,8 +8,9 @@ results share the parts of their inputs, and a child is never empty.
 
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kadmit.patch import gotext, values
 
@@ -57,8 +58,7 @@ class Value:
         return f"Value({self.value!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     """An item of a list without keys, by its position."""
 
     position: int
@@ -231,8 +231,7 @@ Filter: TypeAlias = Callable[[Set], Set]
 """What of a set a manager may own: the fields that an endpoint resets are taken out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excluding:
+class Excluding(Struct, frozen=True):
     """A filter that takes out the given paths and everything below them."""
 
     paths: Set

@@ -12,10 +12,10 @@ null in a tested list, `replace` of the whole document without a value) are refu
 
 import enum
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, NoReturn, TypeAlias, cast
 
 import orjson
+from msgspec import Struct
 
 from kadmit.patch import gojson, jsonpointer, nesting, writtentexts
 from kadmit.patch.equality import same
@@ -33,8 +33,7 @@ class _Absent(enum.Enum):
 _ABSENT: Final = _Absent.VALUE
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """operations: how many a patch may have; copied_bytes: how much JSON its `copy` operations may add up to."""
 
     operations: int | None = None
@@ -72,8 +71,7 @@ class _Operation(NamedTuple):
         raise PatchError(message, reason=reason, operation=self.position)
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     operations: tuple[_Operation, ...]
 
     def __len__(self) -> int:

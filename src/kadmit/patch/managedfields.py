@@ -6,7 +6,9 @@ may hold nulls where lists lost their last item; decoding it as its kind drops t
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.patch import firstowner, lastapplied, managers, ownership, values
 from kadmit.patch.fieldpath import Excluding, Filter, excluding, set_of
@@ -28,8 +30,7 @@ class ApplyConflict(Exception):
         self.causes = tuple(managers.conflict_causes(conflicts))
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Where a request goes: the kind in the version of the URL, and the subresource.
 
     `blank` is the kind's new object as its Go type has it: structs that are always written are there, empty, so that their

@@ -7,7 +7,9 @@ stays the same manager when it moves on to a newer one. Times are texts as the A
 import datetime
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.patch import fieldsv1, gotext, values
 from kadmit.patch.fieldpath import path_text
@@ -21,8 +23,7 @@ class ManagedFieldsError(Exception):
     """Entries that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manager:
+class Manager(Struct, frozen=True):
     name: str
     operation: str
     api_version: str = ""
@@ -56,8 +57,7 @@ def updater(name: str, api_version: str, subresource: str = "") -> Manager:
     return Manager(name or UNKNOWN, UPDATE, api_version, subresource)
 
 
-@dataclass(frozen=True, slots=True)
-class Managed:
+class Managed(Struct, frozen=True):
     """Everybody's fields, and when each manager last changed something (a manager may have no time)."""
 
     fields: Mapping[Manager, Owned] = field(default_factory=dict)
@@ -183,8 +183,7 @@ def capped(managed: Managed) -> Managed:
     return Managed(fields, {manager: time for manager, time in times.items() if manager in fields})
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictCause:
+class ConflictCause(Struct, frozen=True):
     """One conflict as the Status of a refused apply lists it."""
 
     message: str

@@ -6,8 +6,9 @@ have worked in different versions of a kind, so every comparison is made in the 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
+
+from msgspec import Struct, field
 
 from kadmit.patch import values
 from kadmit.patch.compare import Comparison, compare
@@ -25,8 +26,7 @@ class MissingVersion(Exception):
     """The kind is not served in this version, any more or at all. Managers of such versions are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Struct, frozen=True):
     """What one manager owns, in which version of the kind, and whether by applying."""
 
     paths: Set
@@ -37,8 +37,7 @@ class Owned:
 Managers: TypeAlias = Mapping[Name, Owned]
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """What ownership must know of a kind's versions. `convert` and `shape` raise MissingVersion for one that is not served.
 
     `resets` has, per version, what of a set may be owned through the endpoint in use.
@@ -61,8 +60,7 @@ class Versions:
         return found.filtered(self.resets.get(api_version))
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     manager: object
     path: Path
 

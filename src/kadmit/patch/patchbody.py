@@ -6,10 +6,10 @@ repeated or unknown fields become complaints, which the caller warns of (Warn) o
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import orjson
+from msgspec import Struct
 
 from kadmit.patch import gojson, gotext, jsonpatch, nesting
 from kadmit.patch.errors import PatchError, Reason
@@ -19,20 +19,17 @@ _STRING_FIELDS = ("op", "path", "from")
 _FIELDS = frozenset((*_STRING_FIELDS, "value"))
 
 
-@dataclass(frozen=True, slots=True)
-class JSONPatchBody:
+class JSONPatchBody(Struct, frozen=True):
     patch: jsonpatch.Patch
     complaints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MergePatchBody:
+class MergePatchBody(Struct, frozen=True):
     patch: dict[str, object] | list[object]
     complaints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StrategicPatchBody:
+class StrategicPatchBody(Struct, frozen=True):
     patch: dict[str, object]
     complaints: tuple[str, ...] = ()
 

@@ -6,8 +6,9 @@ knows no kind and no OpenAPI, so that the merge stays plain data in, plain data 
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 
 class Scalar(enum.Enum):
@@ -19,30 +20,25 @@ class Scalar(enum.Enum):
     UNTYPED = "untyped"
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     scalar: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Atomic:
+class Atomic(Struct, frozen=True):
     """Anything, owned as a whole: unknown JSON, preserved unknown fields that are declared atomic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deduced:
+class Deduced(Struct, frozen=True):
     """No schema: maps are granular, lists atomic, as Kubernetes deduces for untyped objects and unknown fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lazy:
+class Lazy(Struct, frozen=True):
     """A shape that refers to itself (JSONSchemaProps): resolved when walked."""
 
     resolve: "Callable[[], Shape]"
 
 
-@dataclass(frozen=True, slots=True)
-class ListShape:
+class ListShape(Struct, frozen=True):
     """keys: a list map; keys empty and associative: a set; not associative: atomic."""
 
     element: "Shape"
@@ -51,8 +47,7 @@ class ListShape:
     defaults: Mapping[str, object] = field(default_factory=dict)  # values of keys that an item may leave out
 
 
-@dataclass(frozen=True, slots=True)
-class MapShape:
+class MapShape(Struct, frozen=True):
     """fields: an object's; element: the shape of every other key (None: there is no other key)."""
 
     fields: Mapping[str, "Shape"] = field(default_factory=dict)

@@ -20,7 +20,8 @@ one is told, and a list's deletions come before its additions.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.patch import elementorder, gotext, nesting
 from kadmit.patch.errors import PatchError, Reason
@@ -31,18 +32,16 @@ _SET_ORDER = "$setElementOrder"
 _DELETE_FROM = "$deleteFromPrimitiveList"
 
 
-@dataclass(frozen=True, slots=True)
-class PatchMeta:
+class PatchMeta(Struct, frozen=True):
     """One type of a kind. kind: what Go calls it; name: of a struct; fields: of a struct; element: of a slice."""
 
     kind: str
     name: str = ""
-    fields: "Mapping[str, Field]" = field(default_factory=dict, repr=False)
+    fields: "Mapping[str, Field]" = field(default_factory=dict)
     element: "PatchMeta | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field of a struct: its type, and how a patch treats it."""
 
     meta: PatchMeta
@@ -180,8 +179,7 @@ def _list_field(meta: PatchMeta, key: str) -> tuple[Field, PatchMeta]:
     return known, known.meta.element
 
 
-@dataclass(frozen=True, slots=True)
-class _MergedList:
+class _MergedList(Struct, frozen=True):
     """arranged: the result; live: the order of the live list, as `$setElementOrder` sees it afterwards.
 
     NB: Kubernetes edits the live list in place, so new items that took the place of deleted ones count as live in it.

@@ -10,15 +10,14 @@ import json
 import math
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from kadmit.patch import gotext
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """A value that is not JSON (a CEL null, timestamp or nested list in an apply configuration).
 
     It fits no schema; the three texts are Go's `%T`, `%v` and `%#v` of it, which the refusals print.

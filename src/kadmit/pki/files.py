@@ -2,9 +2,10 @@
 
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kadmit.pki.pem import Pair
 
@@ -13,8 +14,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 _PUBLIC, _PRIVATE = 0o644, 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """Where a certificate and its key are."""
 
     certificate: Path

@@ -1,13 +1,13 @@
 """Certificates as they are made: authorities, which sign themselves, and what they sign. All keys are of the curve P-256."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 from kadmit.pki import certificates, encoding
 from kadmit.pki.pem import Pair
@@ -17,8 +17,7 @@ SKEW = timedelta(hours=1)
 """Clocks differ: a certificate is good from so long before it is made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(Struct, frozen=True):
     """A certificate and its key."""
 
     certificate: x509.Certificate
@@ -34,8 +33,7 @@ class Keyed:
         return Pair(encoding.text(self.certificate), encoding.key_text(self.key))
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What a certificate is for."""
 
     subject: x509.Name

@@ -5,8 +5,9 @@ compiled policy and meets the failure policy when a request comes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kadmit.api.meta import GroupVersionKind, parse_api_version
 from kadmit.cel import composition, environment, types

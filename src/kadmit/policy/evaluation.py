@@ -5,7 +5,8 @@ evaluation, while an expression that fails is only that expression's failure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api import fields
 from kadmit.cel import cost
@@ -24,8 +25,7 @@ class OutOfBudget(Exception):
         super().__init__(OUT_OF_BUDGET_TEXT)
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """An expression that did not compile or failed to run; `text` is what users see."""
 
     text: str
@@ -59,8 +59,7 @@ def evaluate(expression: Expression, bound: Mapping[str, Value], budget: Budget)
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """What match conditions said: all true, or which one was false, or why nobody can tell."""
 
     matches: bool

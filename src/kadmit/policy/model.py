@@ -1,7 +1,8 @@
 """Compiled policies and bindings: what a request meets. Made by `compiler`, never changed."""
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.cel.composition import Composition
@@ -13,44 +14,38 @@ if TYPE_CHECKING:
     from kadmit.cel.program import Program
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An expression as it was written and as it compiled."""
 
     text: str
     program: "Program | CompileError"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchCondition:
+class MatchCondition(Struct, frozen=True):
     name: str
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
+class Mutation(Struct, frozen=True):
     """One mutation; `apply_configuration`: its value is an Object to merge, else a list of JSONPatch operations."""
 
     expression: Expression
     apply_configuration: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Struct, frozen=True):
     expression: Expression
     message: str = ""
     message_expression: Expression | None = None
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditAnnotation:
+class AuditAnnotation(Struct, frozen=True):
     key: str
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A mutating or a validating policy."""
 
     name: str
@@ -66,8 +61,7 @@ class Policy:
     audit_annotations: tuple[AuditAnnotation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ParamRef:
+class ParamRef(Struct, frozen=True):
     """Which params a binding uses: one by name, or all that a selector selects."""
 
     name: str = ""
@@ -76,8 +70,7 @@ class ParamRef:
     deny_if_missing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     name: str
     policy_name: str
     criteria: Criteria | None  # None: whatever the policy matches
@@ -85,8 +78,7 @@ class Binding:
     actions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BoundPolicy:
+class BoundPolicy(Struct, frozen=True):
     """A policy with its bindings, in their order."""
 
     policy: Policy

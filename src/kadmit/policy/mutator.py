@@ -5,8 +5,9 @@ forgives: a patched object that does not decode.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from kadmit.api.errors import ApiError, Status
 from kadmit.api.meta import GroupVersionKind
@@ -27,8 +28,7 @@ from kadmit.policy.natives import NoJson, Provenance
 from kadmit.policy.world import Kinds
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """Why a mutation was not applied. `error_type` is how metrics count it."""
 
     text: str

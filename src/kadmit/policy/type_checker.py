@@ -8,8 +8,9 @@ and it declares times and bytes, which are texts when they are evaluated; it war
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from kadmit.api.meta import GroupVersionKind, parse_api_version
 from kadmit.cel import composition, environment, types
@@ -46,8 +47,7 @@ class Schemas(Protocol):
     def schema_of(self, kind: GroupVersionKind) -> Schema | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(Struct, frozen=True):
     """A warning about one expression, as the status of a policy has it."""
 
     field: str
@@ -168,8 +168,7 @@ def _param_kind(raw: Mapping[str, Any]) -> GroupVersionKind:
     return GroupVersionKind(group_version.group, group_version.version, raw.get("kind") or "")
 
 
-@dataclass(slots=True)
-class _Declared:
+class _Declared(Struct):
     """Structs by name. A struct's fields are declared when somebody asks for one: an expression looks at few of a kind's many.
 
     A schema inside itself is an object of which nothing is known.

@@ -1,7 +1,8 @@
 """One evaluation of a validating policy with one params object: decisions and audit annotations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.cel import cost
 from kadmit.cel.gotext import trim_space
@@ -14,8 +15,7 @@ MAX_MESSAGE_BYTES = 5 * 1024
 OUT_OF_BUDGET_START = "validation failed due to running out of cost budget"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What one validation said. `failed`: it could not be evaluated, and `denied` is what the failure policy makes of that."""
 
     denied: bool
@@ -36,8 +36,7 @@ def error_type(message: str) -> str:
     return "out_of_budget" if message.startswith(OUT_OF_BUDGET_START) else "invalid_error"
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """An audit annotation to publish, or why it cannot be."""
 
     key: str
@@ -45,8 +44,7 @@ class Annotation:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     conditions: Conditions | None = None

@@ -7,8 +7,9 @@ gives a cell and is not listed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from kadmit.presentation import ages
 
@@ -62,8 +63,7 @@ class Item:
 Reader: TypeAlias = Callable[[Item], Cell]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     name: str
     cell: Reader
     type: str = "string"

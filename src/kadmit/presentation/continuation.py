@@ -9,7 +9,8 @@ import binascii
 import json
 import posixpath
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api import errors, fields
 from kadmit.api.errors import ApiError, Cause, Details, Status
@@ -29,8 +30,7 @@ _TOO_OLD = (
 _ALPHABET = re.compile(rb"[A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where to go on. `start` is the first key that may be shown; `revision` -1: as it is now."""
 
     start: str
@@ -141,8 +141,7 @@ def _resource_version_problem(text: str) -> str | None:
     return str(fields.invalid(fields.path("resourceVersion"), text, detail))
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Of which moment a list tells. `exact`: of just that revision; else of now, which must not be older than `not_before`.
 
     `start`: where it goes on.

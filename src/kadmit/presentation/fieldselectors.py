@@ -5,8 +5,9 @@ lists as selectableFields. NB: how an unknown field is refused depends on the ki
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.cel import gotext
 from kadmit.kinds.catalog import Gvk, Resource
@@ -18,8 +19,7 @@ Refusal: TypeAlias = Callable[[str], str]
 NAME, NAMESPACE = "metadata.name", "metadata.namespace"
 
 
-@dataclass(frozen=True, slots=True)
-class SelectableFields:
+class SelectableFields(Struct, frozen=True):
     """The fields of one kind. `refusal` makes the message for any other."""
 
     readers: Mapping[str, Reader]
@@ -101,8 +101,7 @@ def _unsupported_for(gvk: Gvk) -> Refusal:
     return lambda name: f"field label not supported for {group}/{version}, Kind={kind}: {name}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """Fields read where their name says, and others."""
 
     plain: tuple[str, ...] = ()

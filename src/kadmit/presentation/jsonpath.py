@@ -7,8 +7,9 @@ filter on what is no list) finds nothing. Results are bounded, so that no path c
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Json: TypeAlias = Any
 Step: TypeAlias = Callable[[list[Json]], list[Json]]
@@ -39,8 +40,7 @@ class _Misfit(Exception):
     """The path does not fit this object."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(Struct, frozen=True):
     steps: tuple[Step, ...]
 
     def find(self, value: Json) -> list[Json]:

@@ -7,7 +7,8 @@ NB: a flag is true unless it is 0 or false: `watch=maybe` and `watch=` watch. Of
 A watch from nowhere (or from "0") begins with what is there: `send_initial_events` is set here when the client said nothing.
 """
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api import errors, fields
 from kadmit.api.fields import FieldError
@@ -24,8 +25,7 @@ _KIND = GroupKind("meta.k8s.io", "ListOptions")
 _MATCH = fields.path("resourceVersionMatch")
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     selection: Selection = field(default_factory=Selection)
     watch: bool = False
     allow_watch_bookmarks: bool = False

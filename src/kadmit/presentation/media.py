@@ -12,7 +12,8 @@ import enum
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api import errors
 from kadmit.api.errors import ApiError, Details, Status
@@ -45,8 +46,7 @@ _ANYTHING = ("", "*/*", JSON)
 _FEW = 12  # so many clauses Go sorts by insertion, which shows in the result
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The kind that a client wants an object shown as."""
 
     group: str = ""
@@ -67,8 +67,7 @@ class Target:
 AGGREGATED_DISCOVERY = Target("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
 
 
-@dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(Struct, frozen=True):
     """How an answer is written."""
 
     media_type: str = JSON
@@ -98,8 +97,7 @@ class Endpoint(enum.Enum):
 # ---------------------------------------------------------------- the Accept header
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(Struct, frozen=True):
     type: str
     subtype: str
     quality: float

@@ -6,7 +6,8 @@ Stable versions are on, beta and alpha ones are off, unless the configuration sa
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.kinds.catalog import Catalog
 
@@ -20,8 +21,7 @@ class RuntimeConfigError(ValueError):
     """The flag cannot be read, or names what is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeConfig:
+class RuntimeConfig(Struct, frozen=True):
     settings: Mapping[str, bool] = field(default_factory=dict)
 
     def serves(self, group: str, version: str) -> bool:

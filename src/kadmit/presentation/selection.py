@@ -1,8 +1,9 @@
 """Which objects a list or a watch is about: label and field selectors, read from a query and asked of objects."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api import errors
 from kadmit.cel import gotext
@@ -14,8 +15,7 @@ from kadmit.presentation.fieldselectors import NAME, SelectableFields
 Json: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """All requirements must hold. `fields_of` tells how fields of the kind are read."""
 
     labels: tuple[LabelRequirement, ...] = ()

@@ -8,8 +8,9 @@ as of `now`. A watch lists the columns in its first event only (`TableOptions.he
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api import errors, fields
 from kadmit.api.errors import ApiError, Status
@@ -61,8 +62,7 @@ _SHOWN_AS: Mapping[Gvk, Gvk] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
+class TableOptions(Struct, frozen=True):
     include_object: str = METADATA
     headers: bool = True
 
@@ -77,8 +77,7 @@ def options(query: Mapping[str, Sequence[str]]) -> TableOptions:
     return TableOptions(asked or METADATA)
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(Struct, frozen=True):
     """How objects of one kind are shown. `go_type`: what Go calls it. `shown_as`: the version whose fields the columns read."""
 
     columns: Columns

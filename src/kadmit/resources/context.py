@@ -1,7 +1,9 @@
 """What a verb needs beside the request: what is known of kinds, what is configured, and what only the outside can know."""
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from kadmit.admission.outcome import Record
 from kadmit.admission.snapshot import Snapshot
@@ -15,10 +17,10 @@ from kadmit.policy.world import World
 from kadmit.validation.authorization import Registry
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+_TO_BE_FOUND = GroupVersionKind("", "", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """Time and chance, made up by the caller: now as RFC 3339, a fresh uid, and letters for a generated name."""
 
     now: str
@@ -26,8 +28,7 @@ class Given:
     suffix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """CreateOptions, UpdateOptions, PatchOptions or DeleteOptions. `raw` is what admission is shown."""
 
     dry_run: bool = False
@@ -37,19 +38,18 @@ class Options:
     raw: Json = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a request is about: a resource in the version of the URL, an object of it, perhaps only a part of that."""
 
     resource: Resource
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    kind: GroupVersionKind = field(init=False, compare=False, repr=False)  # what is sent to it; asked for a dozen times a request
+    kind: GroupVersionKind = _TO_BE_FOUND  # what is sent to it; asked for a dozen times a request
 
     def __post_init__(self) -> None:
         found = self.resource.kind_of(self.subresource) if self.subresource else None
-        object.__setattr__(self, "kind", GroupVersionKind(*(found if found is not None else self.resource.gvk)))
+        force_setattr(self, "kind", GroupVersionKind(*(found if found is not None else self.resource.gvk)))
 
     @property
     def api_version(self) -> str:
@@ -78,8 +78,7 @@ class Surroundings(World, Registry, Protocol):
     """What policies ask, and what registration asks besides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """One request's surroundings."""
 
     known: Known
@@ -95,8 +94,7 @@ class Context:
     allow_privileged: bool = False  # whether containers may be privileged at all
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """What is to be stored and answered."""
 
     object: Json

@@ -1,7 +1,9 @@
 """DELETE: admission sees the object that goes; finalizers and grace periods make it stay for a while."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.admission import chain
 from kadmit.admission.answers import Answer
@@ -14,8 +16,7 @@ from kadmit.resources import checks, definitions, grace, lifecycle, strategies
 from kadmit.resources.context import Context, Target, metadata_of, with_metadata
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(Struct, frozen=True):
     """What the client says about how to delete."""
 
     grace_period: int | None = None
@@ -25,8 +26,7 @@ class DeleteOptions:
     resource_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(Struct, frozen=True):
     """`object`: as it was at last, or as it stays marked for deletion; `gone`: whether it is to be removed now.
 
     `marked`: whether the object was marked first, which watchers see as a change of its own.

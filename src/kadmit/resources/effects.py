@@ -1,13 +1,12 @@
 """What a verb asks to be done, and how that can fail: writes. Webhook calls are the other effect, and are admission's."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kadmit.matching.attributes import Json
 from kadmit.resources.state import Name, Place
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Struct, frozen=True):
     """A write: an object (None deletes it) at a place, if it is still at the expected revision (None: if it is not there)."""
 
     place: Place

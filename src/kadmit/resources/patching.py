@@ -1,8 +1,9 @@
 """PATCH: JSON, merge, strategic merge and apply, each against the stored object; then the same way as an update."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from kadmit.api import errors, fields, yaml
 from kadmit.api.errors import ApiError, Cause

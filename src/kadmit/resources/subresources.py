@@ -5,8 +5,9 @@ Actions (a POST) do something to the object and answer with something else.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.admission import chain
 from kadmit.api import errors
@@ -26,8 +27,7 @@ _EXACT = frozenset(("Binding", "TokenRequest"))
 BINDINGS = ("", "v1", "bindings")  # NB: a resource that is nothing but an action; there are no such objects
 
 
-@dataclass(frozen=True, slots=True)
-class Acted:
+class Acted(Struct, frozen=True):
     """What an action answers, and what it does: writes, or deletes."""
 
     object: Json

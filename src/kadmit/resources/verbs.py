@@ -7,8 +7,10 @@ memory. So the same verb runs in a test, in a command, and in a server.
 
 import contextlib
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.admission.webhooks import Call
 from kadmit.api import errors
@@ -25,8 +27,7 @@ from kadmit.resources.state import Name, Place, State, place_of
 MAX_TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What the client gets."""
 
     object: Json

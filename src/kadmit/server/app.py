@@ -8,11 +8,12 @@ import asyncio
 import ssl
 import time
 import traceback
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 from aiohttp import web
+from msgspec import Struct, field
+from msgspec.structs import replace
 from multidict import CIMultiDict
 
 from kadmit.access import attributes as access
@@ -47,8 +48,7 @@ _UNCACHED = ("Cache-Control", "no-cache, private")
 _LONG_RUNNING = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 
 
-@dataclass(slots=True)
-class Server:
+class Server(Struct):
     """Everything that requests need."""
 
     resources: Resources

@@ -11,11 +11,11 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias
 
 import orjson
+from msgspec import Struct, field
 
 from kadmit.api.auditpolicy import Decision, Level, Policy, Stage
 from kadmit.cel.library.authorizer import Attributes, User
@@ -38,8 +38,7 @@ class Sink(Protocol):
         """Raises OSError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is known of a request as soon as it has come in. `received` counts seconds since 1970."""
 
     id: str
@@ -49,8 +48,7 @@ class Request:
     user_agent: str = ""
 
 
-@dataclass(slots=True)
-class Auditor:
+class Auditor(Struct):
     """One server's auditing. `strict` (mode blocking-strict) refuses requests whose first event cannot be written."""
 
     policy: Policy | None = None

@@ -11,10 +11,11 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 MEGABYTE = 1024 * 1024
 STDOUT = "-"
@@ -23,8 +24,7 @@ _MOMENT = "%Y-%m-%dT%H-%M-%S"
 _DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(Struct, frozen=True):
     """0 is no limit."""
 
     max_age_days: int = 0

@@ -10,10 +10,10 @@ import functools
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from kadmit.kinds.allocation import Pool
 from kadmit.matching.attributes import Json
@@ -29,8 +29,7 @@ HISTORY = 20_000
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One change, decoded. `old` was there before; of a deletion `value` is the last state, at the deletion's revision."""
 
     kind: str

@@ -10,13 +10,13 @@ import contextlib
 import ipaddress
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from msgspec import Struct
 
 from kadmit.pki import certificates, encoding, issuing
 from kadmit.pki.files import Files
@@ -33,8 +33,7 @@ SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """What stands in the folder."""
 
     authority: Files

@@ -11,7 +11,6 @@ import select
 import socket
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
+from msgspec import Struct
 
 from kadmit.server.service_resolver import Address, ServiceResolver
 from kadmit.server.webhook_target import Service
@@ -26,8 +26,7 @@ from kadmit.server.webhook_target import Service
 RESOLV_CONF = Path("/etc/resolv.conf")
 
 
-@dataclass(slots=True)
-class Trip:
+class Trip(Struct):
     """How one request travelled, as far as it came."""
 
     dialled: Address | None = None

@@ -1,8 +1,9 @@
 """One request and its answer, free of the HTTP library: what handlers take and give."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from kadmit.access.attributes import RequestInfo
 from kadmit.admission.outcome import Record
@@ -20,8 +21,7 @@ class Waited(NamedTuple):
     seconds: float
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """A request on its way; `record` gathers warnings, annotations and counts for whoever writes the answer."""
 
     method: str
@@ -53,8 +53,7 @@ class Exchange:
         return next(iter(self.query[name]), "") if name in self.query else ""
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct):
     """What goes back: bytes, or a stream of them."""
 
     status: int

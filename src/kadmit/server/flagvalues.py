@@ -4,10 +4,11 @@ raises ValueError with the reason, which follows the flag's name in the error.""
 import ipaddress
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from kadmit.cel import gotext, gotime
 from kadmit.cel.values import Duration
@@ -23,8 +24,7 @@ _HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})\Z")
 CLUSTER_IP, ENDPOINTS, NONE = "cluster-ip", "endpoints", "none"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRouting:
+class ServiceRouting(Struct, frozen=True):
     """How webhooks that name a service are reached. `addresses` go first: host and port of namespace/name, or of
     namespace/name:port."""
 

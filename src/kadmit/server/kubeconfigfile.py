@@ -5,8 +5,9 @@ It holds a private key that may do anything, so only its owner can read it.
 
 import base64
 import json
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kadmit.pki import files
 from kadmit.server.certificates import Credentials
@@ -15,8 +16,7 @@ from kadmit.server.startup import StartupError, because
 NAME, USER = "kadmit", "kubernetes-admin"
 
 
-@dataclass(frozen=True, slots=True)
-class Administrator:
+class Administrator(Struct, frozen=True):
     """How to reach a server, and as whom."""
 
     server: str

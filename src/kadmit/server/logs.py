@@ -10,11 +10,11 @@ import re
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import orjson
+from msgspec import Struct, field
 
 TEXT, JSON = "text", "json"
 DEBUG, INFO, WARNING, ERROR = 10, 20, 30, 40
@@ -27,8 +27,7 @@ _PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f]+")
 _HIDDEN = "<hidden>"
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """Where to write, and how. `bound` values stand on every line."""
 
     form: str = TEXT

@@ -6,7 +6,8 @@ quick, and turns it into text wherever it likes. Each worker counts for itself; 
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit import __version__
 from kadmit.admission.outcome import Increment
@@ -24,8 +25,7 @@ DROPPED = "kadmit_metrics_dropped_total"
 _Labels = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Metrics:
+class Metrics(Struct):
     """One worker's numbers. Label values stand in the order of their names."""
 
     values: dict[str, dict[_Labels, float]] = field(default_factory=dict)

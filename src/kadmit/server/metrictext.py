@@ -5,11 +5,11 @@ writes them. Workers send each other theirs as JSON, and one of them makes them 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 import orjson
+from msgspec import Struct
 
 from kadmit.cel import gotext
 from kadmit.server.metricnames import BY_NAME, DEFINITIONS, Definition
@@ -20,8 +20,7 @@ _Labels: TypeAlias = tuple[str, ...]
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """`values` by metric and label values; `histograms` likewise, each the counts of its buckets and then the sum."""
 
     values: Mapping[str, Mapping[_Labels, float]]

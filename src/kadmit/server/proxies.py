@@ -5,15 +5,15 @@ Services of the cluster are never called through one, nor is this machine.
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@dataclass(frozen=True, slots=True)
-class Proxies:
+class Proxies(Struct, frozen=True):
     http: str = ""
     https: str = ""
     exceptions: tuple[str, ...] = ()

@@ -6,9 +6,10 @@ URL that is long, or one too many, costs the reading again and nothing else.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from kadmit.access import attributes as access
 from kadmit.access.attributes import RequestInfo
@@ -22,8 +23,7 @@ class BadEscape(ValueError):
     """A path with a percent sign that stands for nothing."""
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """What handlers have worked out, for as long as the route lasts."""
 
     held: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
@@ -37,8 +37,7 @@ class Memory:
         self.held[key] = value
 
 
-@dataclass(slots=True)
-class Route:
+class Route(Struct):
     """NB: shared by requests, so nobody may change what it holds, but for adding to its memory."""
 
     path: str  # unescaped
@@ -47,8 +46,7 @@ class Route:
     memory: Memory = field(default_factory=Memory)
 
 
-@dataclass(slots=True)
-class Routes:
+class Routes(Struct):
     """By method and URL as they were sent."""
 
     _known: dict[tuple[str, str], Route] = field(default_factory=dict)

@@ -6,8 +6,9 @@ A webhook names a service; what is dialled is an address. Kubernetes takes the c
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api.gojson import quoted
 
@@ -49,8 +50,7 @@ class NoServices:
         raise _missing(name)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAddresses:
+class ClusterAddresses(Struct, frozen=True):
     """Routes to the cluster IP, as kube-apiserver does by default."""
 
     services: Services
@@ -71,8 +71,7 @@ class ClusterAddresses:
         return Address(spec.get("clusterIP") or "", port)
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointAddresses:
+class EndpointAddresses(Struct, frozen=True):
     """Routes to one of the ready endpoints, chosen by chance."""
 
     services: Services

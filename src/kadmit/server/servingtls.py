@@ -8,8 +8,9 @@ NB: a client that shows a certificate of an authority we do not know fails in th
 import asyncio
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kadmit.pki import contexts
 from kadmit.pki.contexts import Succession
@@ -20,8 +21,7 @@ VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersi
 PERIOD = 10.0  # seconds between looks at the files
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Struct, frozen=True):
     """The files to serve with. `client_authorities` sign the certificates that clients may show."""
 
     certificate: Path

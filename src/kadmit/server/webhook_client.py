@@ -9,12 +9,12 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeAlias
 from uuid import uuid4
 
 import orjson
+from msgspec.structs import replace
 from multidict import CIMultiDict
 
 from kadmit import tracing

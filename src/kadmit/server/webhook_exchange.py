@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import aiohttp
+from msgspec import Struct
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -35,8 +36,7 @@ class Fault(Exception):
     """No answer; the message is what Kubernetes' client says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     status: int
     content_type: str | None  # as it was sent
     retry_after: str

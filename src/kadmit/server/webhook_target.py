@@ -2,9 +2,10 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from msgspec import Struct
 
 from kadmit.api.gojson import quoted
 
@@ -27,8 +28,7 @@ class TargetError(Exception):
     """A clientConfig that leads nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     url: str  # without a query
     authority: str  # host:port
     service: Service | None = None

@@ -6,9 +6,9 @@ from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import aiohttp
+from msgspec import Struct, field
 
 from kadmit.pki import faults
 from kadmit.pki.pem import Pair
@@ -23,8 +23,7 @@ _LONGEST_LINE = 1024 * 1024  # of a response's head
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """What two webhooks must have in common to share connections."""
 
     bundle: str  # caBundle as registered: PEM in base64; none are the system's roots
@@ -36,8 +35,7 @@ class Trust:
         return b64decode(self.bundle)
 
 
-@dataclass(slots=True)
-class Transport:
+class Transport(Struct):
     """A session, and what is needed to explain why it refused somebody."""
 
     trust: Trust

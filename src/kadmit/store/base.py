@@ -8,9 +8,10 @@ Rules that hold for all engines, and that one contract suite checks on all of th
 """
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from msgspec import Struct
 
 FIRST_REVISION = 1
 """The revision of an empty store: never 0, which means "any" or "now" to Kubernetes' clients."""
@@ -19,8 +20,7 @@ VALUE_LIMIT = 1_572_864
 """etcd's own limit on a request; other engines keep to it, so that a store can be moved to etcd."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A key's value at some revision."""
 
     key: str
@@ -31,8 +31,7 @@ class Entry:
     """The revision at which the key came into being."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Entries in the order of their keys, all as they were at one revision."""
 
     entries: tuple[Entry, ...]
@@ -50,8 +49,7 @@ class Kind(Enum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One write. A deletion has no value; a creation has nothing previous."""
 
     kind: Kind
@@ -65,8 +63,7 @@ class Event:
         return self.kind is Kind.PUT and self.previous is None
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Events in the order of their revisions, and how far the watch has come.
 
     Everything under the watched prefix up to `revision` has been handed out; a batch without events only says that.

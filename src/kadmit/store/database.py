@@ -8,10 +8,10 @@ a few at a time, together with later writes, up to `swept`.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+from msgspec import Struct
 
 from kadmit.store import keys
 from kadmit.store.base import (
@@ -89,8 +89,7 @@ _NO_END = b""
 """Greater than every key, since SQLite orders blobs after text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A write, and the revision at which its key was created."""
 
     event: Event

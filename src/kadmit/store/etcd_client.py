@@ -6,12 +6,12 @@ nothing is retried here; `Lost` tells whether the call may have been carried out
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import grpc
 import grpc.aio
+from msgspec import Struct
 
 from kadmit.store import etcd_messages as messages
 from kadmit.store.base import Compacted, FutureRevision, StoreError, Unavailable
@@ -34,8 +34,7 @@ _CALL_SECONDS = 5.0
 _CREATION_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
+class Tls(Struct, frozen=True):
     """Files in PEM format, as kube-apiserver's --etcd-cafile, --etcd-certfile and --etcd-keyfile name them."""
 
     ca: Path | None = None

@@ -4,7 +4,8 @@ Field numbers are etcd's public API (etcdserverpb and mvccpb). Fields that nobod
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.store import protobuf
 from kadmit.store.protobuf import Malformed, data, integer, message
@@ -18,16 +19,14 @@ _EQUAL, _MOD = 0, 2
 _NUMBERED_EVENT_DELETE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KeyValue:
+class KeyValue(Struct, frozen=True):
     key: bytes
     value: bytes
     created: int
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ranged:
+class Ranged(Struct, frozen=True):
     revision: int
     """Of the store, not of what was found."""
     pairs: tuple[KeyValue, ...]
@@ -35,23 +34,20 @@ class Ranged:
     """How many there are in the range, however few were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transacted:
+class Transacted(Struct, frozen=True):
     revision: int
     succeeded: bool
     found: KeyValue | None
     """The key's state: after a write, or as found where the condition did not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     pair: KeyValue
     previous: KeyValue | None
     deleted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     revision: int
     changes: tuple[Change, ...]
     created: bool

@@ -6,7 +6,8 @@ is kept until compaction, and each operation runs without giving way to another.
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.store import keys
 from kadmit.store.base import (
@@ -27,8 +28,7 @@ from kadmit.store.base import (
 from kadmit.store.hub import Hub
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     revision: int
     entry: Entry | None
     """None where this version is a deletion."""

@@ -3,8 +3,9 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
+
+from msgspec import Struct
 
 from kadmit.testing.result import Denied, Json, Result
 from kadmit.testing.sources import Source
@@ -18,8 +19,7 @@ TYPES = {"json": JSON_PATCH, "merge": MERGE_PATCH, "strategic": STRATEGIC_PATCH,
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """How a request is made. Without a user it is an administrator's."""
 
     user: str | None = None

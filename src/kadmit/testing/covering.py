@@ -7,9 +7,10 @@ is not seen.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.admission.outcome import Record
 from kadmit.authoring import manifests
@@ -72,8 +73,7 @@ class Covering:
         return total.report()
 
 
-@dataclass(slots=True)
-class Watching:
+class Watching(Struct):
     """One cluster's share."""
 
     covering: Covering

@@ -5,12 +5,12 @@ import re
 import ssl
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec import Struct
 
 SECONDS = 60.0
 
@@ -18,8 +18,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     status: int
     headers: http.client.HTTPMessage
     body: bytes

@@ -8,7 +8,6 @@ import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
+from msgspec import Struct
 
 from kadmit.pki import issuing
 from kadmit.pki.files import Files
@@ -33,8 +33,7 @@ _LIFE = timedelta(days=365)
 _API = "admissionregistration.k8s.io/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Struct, frozen=True):
     """Files in PEM: a certificate for this machine, its key, and the authority that clients must trust."""
 
     certificate: Path

@@ -7,8 +7,9 @@ stored already may use all of it. Hence an update is asked which expressions wer
 import enum
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -38,8 +39,7 @@ class Role(enum.Enum):
     MUTATION = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """Which Kubernetes version an expression is compiled for, by whether it was there before."""
 
     minor: int = NEWEST
@@ -101,8 +101,7 @@ def match_conditions_of(raw: Mapping[str, Any]) -> Iterator[tuple[Role, str]]:
 # ---------------------------------------------------------------- variables
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """Where a policy's expressions stand: which variables there are. It grows as variables are declared, in their order.
 
     NB: all environments share one table of variables. A copy for each expression would make large policies slow.

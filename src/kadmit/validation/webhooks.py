@@ -5,8 +5,9 @@ hence `Strictness`, taken from the old object.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -23,8 +24,7 @@ NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _SELECTORS = ("namespaceSelector", "objectSelector")
 
 
-@dataclass(frozen=True, slots=True)
-class Strictness:
+class Strictness(Struct, frozen=True):
     """Which rules hold; all of them for a new object."""
 
     versions: Versions = field(default_factory=Versions)

@@ -10,10 +10,11 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
+
+from msgspec import Struct, field
 
 from kadmit.webhook import metrics as counted
 from kadmit.webhook import review as wire
@@ -34,8 +35,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, 
 _HEADROOM = 0.25  # seconds, for the answer to reach a caller that still waits
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a server takes on. The body of a review holds the object at most twice, and an API server takes 3 MiB a request."""
 
     body_bytes: int = 8 * 1024 * 1024
@@ -49,8 +49,7 @@ class Limits:
     drain_seconds: float = 30.0  # for what is being worked on
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The head of a request. `certificate` is the caller's, checked, as Python's ssl shows it."""
 
     method: str
@@ -61,8 +60,7 @@ class Asked:
     trace: Mapping[str, str] = field(default_factory=dict)  # traceparent, tracestate
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     status: int
     body: bytes
     content_type: str = TEXT

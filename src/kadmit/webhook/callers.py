@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from kadmit.pki import files
 from kadmit.pki.files import Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Callers:
+class Callers(Struct, frozen=True):
     """`authorities` (PEM) sign the certificates of callers, whose name must be one of `names`, if there are any;
     `token_file` holds tokens, one a line. With both, either will do."""
 

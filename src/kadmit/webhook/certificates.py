@@ -13,11 +13,12 @@ A caller trusts all of the bundle, so at no moment is there a replica that it do
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from cryptography import x509
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.matching.attributes import Json
 from kadmit.pki import certificates, encoding, issuing
@@ -27,8 +28,7 @@ from kadmit.pki.pem import Pair
 _SIGNING, _NEXT = "signing", "next"
 
 
-@dataclass(frozen=True, slots=True)
-class Lives:
+class Lives(Struct, frozen=True):
     """How long things are good for. What has less than a third of its life left is old."""
 
     authority: timedelta = timedelta(days=365)
@@ -36,8 +36,7 @@ class Lives:
     overlap: timedelta = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Struct, frozen=True):
     """What the Secret holds: whom to trust, who signs, who will, and what to serve with."""
 
     bundle: bytes

@@ -10,7 +10,8 @@ reached would otherwise keep itself from coming back, and the cluster from askin
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.admission.exemptions import REGISTRATION
 from kadmit.admission.snapshot import Snapshot
@@ -30,8 +31,7 @@ EXEMPT_GROUPS = ("authentication.k8s.io", "authorization.k8s.io", GROUP)
 _ALL = Rule(frozenset("*"), frozenset("*"), frozenset("*"), frozenset({("*", "*")}))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Where the webhook is: a Service, or (outside of the cluster) a URL. `authority`: who signed its certificates, as PEM."""
 
     url: str = ""
@@ -47,8 +47,7 @@ class Target:
         return {"service": {"namespace": self.namespace, "name": self.service, "path": path, "port": self.port}, **made}
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What the policies do not say. `certificate`: namespace/name of a cert-manager Certificate, which then brings the bundle."""
 
     target: Target

@@ -9,8 +9,9 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
 
 from kadmit.api.errors import ApiError
 from kadmit.matching.attributes import Json
@@ -19,8 +20,7 @@ from kadmit.webhook.cluster import Cluster, Unreachable
 GROUP_VERSION = "coordination.k8s.io/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Seconds. A Lease is good for `duration`; its holder tries every `retry`, and gives up after `deadline`."""
 
     duration: float = 15.0
@@ -28,8 +28,7 @@ class Times:
     retry: float = 2.0
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """One replica's view of the Lease; pure, for the time is told. `now` is monotonic, `moment` what is written down."""
 
     identity: str

@@ -7,8 +7,9 @@ kinds of params are followed as policies ask for them, and not any longer. What 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from kadmit.api import registration
 from kadmit.api.errors import ApiError
@@ -88,8 +89,7 @@ class FileFeed:
 # ---------------------------------------------------------------- a cluster
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """Takes what is followed into the view. `adopt` makes of an object what the view holds; None: it cannot be used."""
 
     view: View

@@ -8,8 +8,9 @@ chance in it, so that replicas do not come back all at once.
 import asyncio
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from kadmit.api.errors import ApiError
 from kadmit.matching.attributes import Json
@@ -54,8 +55,7 @@ class Gone(Exception):
     """The server has forgotten the version that we would go on from."""
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """How far a collection has been seen: the pure half of following."""
 
     sink: Sink
@@ -79,8 +79,7 @@ class Progress:
         self.version = (value.get("metadata") or {}).get("resourceVersion") or self.version
 
 
-@dataclass(slots=True)
-class Pause:
+class Pause(Struct):
     """How long to wait after a failure: twice as long each time, less by chance."""
 
     chance: Callable[[], float] = random.random
@@ -168,8 +167,7 @@ def _items(page: Json) -> list[Json]:
     return [item if "kind" in item else {**named, **item} for item in page.get("items") or ()]
 
 
-@dataclass(slots=True)
-class Followers:
+class Followers(Struct):
     """Followers by collection, each a task of its own."""
 
     cluster: Cluster

@@ -5,9 +5,10 @@ Each tells `changed` of new material; whoever serves hands it to the server, and
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from kadmit.api.errors import ApiError
 from kadmit.matching.attributes import Json
@@ -21,8 +22,7 @@ PERIOD = 60.0
 FILE_PERIOD = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """What to serve with, and whom callers must trust for it; nobody knows (empty) for files."""
 
     pair: Pair

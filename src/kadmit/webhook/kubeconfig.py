@@ -7,9 +7,10 @@ tokens and authorities are replaced while a Pod runs.
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.api import config, yaml
 from kadmit.api.config import ConfigError, User
@@ -17,8 +18,7 @@ from kadmit.api.config import ConfigError, User
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """A cluster's address, who may sign its certificate, and whose credentials are shown to it."""
 
     server: str

@@ -4,8 +4,9 @@ Two replicas on different nodes, one of which may be away at a time; containers 
 and can write nowhere. The webhook configurations are empty here: the webhook fills them in, and nobody else has to know of rules.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit import __version__
 from kadmit.api import registration
@@ -20,8 +21,7 @@ AGGREGATE = "kadmit.dev/aggregate-to-webhook-params"
 _READ = ["get", "list", "watch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """`params`: resources that policies have as params, such as configmaps or limits.example.com. `cert_manager`: it makes the
     certificates. `policies`: whose policies are obeyed."""
 

@@ -6,8 +6,9 @@ what a caller sends, so there are few series.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit import __version__
 
@@ -17,8 +18,7 @@ COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 _Labels: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One metric; label values come in the order of `labels`."""
 
     name: str
@@ -53,8 +53,7 @@ CPU = Metric("process_cpu_seconds_total", COUNTER, "Processor time used, of user
 DEFINITIONS = (REVIEWS, DURATION, REFUSED, INFLIGHT, QUEUED, CONNECTIONS, CERTIFICATES, BUILD, CPU)
 
 
-@dataclass(slots=True)
-class Metrics:
+class Metrics(Struct):
     """The numbers of one process. `more` metrics stand after the server's own."""
 
     more: tuple[Metric, ...] = ()

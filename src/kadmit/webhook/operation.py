@@ -10,9 +10,11 @@ import contextlib
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.webhook import certificates
 from kadmit.webhook.answering import Limits
@@ -59,8 +61,7 @@ class BadFiles(CannotStart):
     """Policies of files that cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How a replica is to be. Without a cluster, policies come from files only; with one, everything else comes from it."""
 
     identity: str

@@ -10,8 +10,10 @@ have an entry of their own, which is called once.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.admission import chain
 from kadmit.admission.outcome import Record
@@ -32,8 +34,7 @@ _OPERATIONS = (CREATE, UPDATE, DELETE, CONNECT)
 _MAX_KEY = 63  # characters of an audit annotation's name
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """Some of the policies: those of one half, with this failurePolicy and this reinvocationPolicy; None is any."""
 
     mutating: bool

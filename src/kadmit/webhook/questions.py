@@ -7,10 +7,10 @@ one evaluation; each turn answers at least one question and expressions are fini
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
+from msgspec import Struct, field
 
 from kadmit.cel.library.authorizer import Attributes, Decision
 from kadmit.matching.attributes import Json
@@ -48,16 +48,14 @@ class Nowhere:
         return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {}, "status": {"phase": "Active"}}
 
 
-@dataclass(slots=True)
-class Answers:
+class Answers(Struct):
     """What the API server has answered for one request. A namespace that is None is not there."""
 
     access: dict[bytes, Decision] = field(default_factory=dict)
     namespaces: dict[str, Json | None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Questions:
+class Questions(Struct):
     """One turn: answers where there are some, and notes of what is still open."""
 
     answers: Answers

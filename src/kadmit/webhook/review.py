@@ -6,10 +6,10 @@ The versions differ in their name only, so one reader and one writer serve both.
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import orjson
+from msgspec import Struct, field
 
 Json: TypeAlias = dict[str, Any]
 
@@ -45,8 +45,7 @@ class NoVerdict(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """A question. `request` is the AdmissionRequest as it came."""
 
     version: str
@@ -54,8 +53,7 @@ class Review:
     request: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer. `patch` holds operations of a JSON patch, `status` the fields of a Status: code, reason, message, details."""
 
     allowed: bool

@@ -1,7 +1,8 @@
 """What one policy made of a request, as other tools count it: each policy by itself, whatever its binding does with it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.admission import events
 from kadmit.authoring.suite.outcome import Outcome
@@ -10,8 +11,7 @@ from kadmit.policy.mutator import Rejection
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """Whether the policy was about the request at all, and what it had against it."""
 
     result: str

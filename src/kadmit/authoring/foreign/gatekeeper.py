@@ -8,8 +8,9 @@ Violations are counted as gator counts them, whatever the constraint's enforceme
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.api import yaml
 from kadmit.api.gojson import quoted
@@ -29,8 +30,7 @@ _MATCHES = ("kinds", "namespaces", "excludedNamespaces", "name", "labelSelector"
 _REGISTRATION = "admissionregistration.k8s.io/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Struct, frozen=True):
     """How many violations there must be, of those whose message the pattern matches: so many, or `yes` or `no`."""
 
     violations: int | bool = True
@@ -50,8 +50,7 @@ class Assertion:
         return bool(found) == self.violations if self.is_flag else len(found) == self.violations
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What a case asserts; without any assertion there must be no violations."""
 
     policy: str

@@ -7,8 +7,10 @@ NB: Kyverno takes a result of `pass` or `fail` for fulfilled if the policy was n
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kadmit.api import registration, yaml
 from kadmit.authoring import positions
@@ -27,8 +29,7 @@ _BINDINGS = registration.POLICY_OF
 _PAYLOADS = ("jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What Kyverno calls a result. `patched`: the object after its mutation."""
 
     policy: str

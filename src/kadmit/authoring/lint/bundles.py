@@ -2,9 +2,10 @@
 
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kadmit.authoring.lint.project import Project, Webhook
 
@@ -20,8 +21,7 @@ _INJECTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     webhook: Webhook
     data: bytes
 

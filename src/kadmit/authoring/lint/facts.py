@@ -6,8 +6,10 @@ better than one that is wrong.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.authoring.lint import paths
 from kadmit.authoring.lint.paths import Item, Path
@@ -28,8 +30,7 @@ _FLIPPED = {"_<_": "_>_", "_>_": "_<_", "_<=_": "_>=_", "_>=_": "_<=_"}
 _MOST = 40  # levels of variables in variables
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Where a node stands: in which expression, under which loops, and among which variables of the policy."""
 
     expression: Expression
@@ -117,8 +118,7 @@ def is_optional(node: Expr, frame: Frame) -> bool:
 # ---------------------------------------------------------------- loops
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """A macro over a collection: what it is over, what it calls the items, which of them it takes, what it does with each."""
 
     over: Expr

@@ -5,7 +5,8 @@ are asked as a server would ask them, each about a request that a cluster makes 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
@@ -24,8 +25,7 @@ _CONTROLLER = User(f"system:serviceaccount:{SYSTEM}:replicaset-controller", "", 
 _NODE = User("system:node:node-1", "", ("system:nodes", "system:authenticated"))
 
 
-@dataclass(frozen=True, slots=True)
-class Vital:
+class Vital(Struct, frozen=True):
     """A request that must not be refused."""
 
     text: str
@@ -71,8 +71,7 @@ def workloads(namespace: str) -> Iterator[Vital]:
         yield Vital(f"{kind.lower()}s", "apps", "v1", kind, f"{kind.lower()}s", "UPDATE", namespace=namespace)
 
 
-@dataclass(frozen=True, slots=True)
-class _Namespaces:
+class _Namespaces(Struct, frozen=True):
     """Namespaces of the files with their labels; any other has the one label that each has."""
 
     project: Project

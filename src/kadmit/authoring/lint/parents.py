@@ -4,7 +4,8 @@ An operation counts on what is known when it is made, on what operations add bef
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.authoring.lint import paths, pointers
@@ -17,8 +18,7 @@ from kadmit.cel.ast import Expr
 _MAKING = ("add", "replace", "copy", "move")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A path of an operation. `missing_parent`: the first thing on the way that may be missing; `missing`: it or the last one."""
 
     patch: Patch

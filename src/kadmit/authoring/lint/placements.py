@@ -5,7 +5,8 @@ Values are followed through lists, maps, branches, sums and loops; of anything e
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.api.meta import GroupVersionKind
 from kadmit.authoring.lint import facts, pointers
@@ -26,8 +27,7 @@ _ITEM = re.compile(r"\.(?:[*-]|\0|[0-9]+)(?=\.|$)")
 Anchor = Expr | ast.StructField | ast.MapEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A value and its place. `schema` is None where the place does not exist; `shape` where nothing is merged."""
 
     expression: Expression
@@ -57,8 +57,7 @@ class Placed:
         return isinstance(shape, Atomic) or (isinstance(shape, MapShape) and shape.atomic)
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     policy: Policy
     expression: Expression
     kind: GroupVersionKind

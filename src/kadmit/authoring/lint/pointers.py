@@ -5,7 +5,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.authoring.lint.facts import Frame
 from kadmit.authoring.lint.paths import ANY, Item, Path
@@ -22,8 +23,7 @@ _FORMAT = re.compile(r"%(?:\.[0-9]{1,3})?[a-zA-Z]")
 _INDEX = re.compile(r"-?[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Struct, frozen=True):
     """The parts of a path. `open`: there may be more behind them. `text`: how it is shown."""
 
     parts: tuple[str, ...]
@@ -92,8 +92,7 @@ def _template(node: Expr, frame: Frame) -> str:
 # ---------------------------------------------------------------- against a schema
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """Why a pointer leads nowhere: the number of the part, what it is, and what could stand there."""
 
     position: int

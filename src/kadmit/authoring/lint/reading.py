@@ -6,7 +6,8 @@ of another changes nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.authoring.lint import facts
 from kadmit.authoring.lint.facts import NONE, Facts, Frame, entered, holding, is_optional, loop_of, path_of
@@ -18,8 +19,7 @@ from kadmit.cel.ast import Expr
 MOST_STEPS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """One path that is read. `steps` are the nodes that select its last parts, the last one first."""
 
     expression: Expression
@@ -32,8 +32,7 @@ class Read:
         return self.steps[min(len(self.path) - length, len(self.steps) - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """One JSONPatch{…}, and what is known to be there when it is made."""
 
     expression: Expression
@@ -45,8 +44,7 @@ class Patch:
         return next((f.value for f in self.node.fields if f.name == name), None)
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """What was read."""
 
     reads: list[Read] = field(default_factory=list)

@@ -5,7 +5,8 @@ object in a file and, where the field is an expression, to a place inside of it.
 """
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.authoring import positions
 from kadmit.authoring.manifests import Manifest
@@ -24,8 +25,7 @@ class Severity(enum.Enum):
         return (Severity.INFO, Severity.WARNING, Severity.ERROR).index(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One thing that can be wrong. `bad` and `good` are YAML: whole objects, or a part of a policy or webhook."""
 
     code: str
@@ -37,8 +37,7 @@ class Rule:
     good: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that is wrong. `offset`: the character of the field's text at which it is."""
 
     rule: Rule

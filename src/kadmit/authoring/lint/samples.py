@@ -4,8 +4,9 @@ They fit their schema's types, and need not be valid otherwise: rules are tried 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.kinds.schema import Node, Schema
 
@@ -21,8 +22,7 @@ _TIME = "2026-01-01T00:00:00Z"
 _SERVER_SET = frozenset({"managedFields", "ownerReferences", "finalizers", "deletionTimestamp", "selfLink"})
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """How much of everything. `items`: of lists, by how many lists are around; `keys`: of maps; `letters`: of texts."""
 
     optional: bool = False

@@ -7,7 +7,8 @@ written `// kadmit: ignore KA203`. A comment that silences nothing is told, lest
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.authoring.lint.rule import Finding, Rule, Severity, finding
 from kadmit.authoring.manifests import File, Manifest
@@ -39,8 +40,7 @@ _ONLY_COMMENT = re.compile(r"\s*(?:#|//)")
 _MARK = b"kadmit:"
 
 
-@dataclass(slots=True)
-class Comment:
+class Comment(Struct):
     """One comment. `target`: the line that it is about, counted from 1."""
 
     place: Place

@@ -6,8 +6,9 @@ works is looked at.
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kadmit.api.errors import ApiError
 from kadmit.api.gojson import marshal
@@ -29,8 +30,7 @@ _NAMESPACE = "default"
 _USER = User("admin", "", ("system:authenticated",))
 
 
-@dataclass(frozen=True, slots=True)
-class Yes:
+class Yes(Struct, frozen=True):
     """An authorizer that gives everybody the same answer."""
 
     allows: bool = True
@@ -39,8 +39,7 @@ class Yes:
         return Decision(self.allows)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """An object to try things on. `manifest`: where it stands, if it is one of the files'."""
 
     value: Json
@@ -51,8 +50,7 @@ class Sample:
         return "a made-up object" if self.manifest is None else f'{self.manifest.kind.kind} "{self.manifest.name}"'
 
 
-@dataclass(slots=True)
-class Trials:
+class Trials(Struct):
     """All trials of a project; compiled policies and samples are made once."""
 
     project: Project
@@ -183,8 +181,7 @@ def _named(made: Json, name: str) -> Json:
     return {**made, "metadata": {**(made.get("metadata") or {}), "name": name}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _Surroundings(Struct, frozen=True):
     def namespace(self, name: str) -> Json | None:
         return {
             "apiVersion": "v1",

@@ -5,8 +5,9 @@ Memory is bounded, however long a log is: beyond a number of different messages,
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.authoring.explanation import AUDITED, CHANGED, DENIED, FAILED, IGNORED, NOT_CALLED, WARNED, Step
 
@@ -29,8 +30,7 @@ _WORDS = {
 _EFFECTS = {DENIED: DENIED, CHANGED: CHANGED, WARNED: WARNED, AUDITED: AUDITED, IGNORED: IGNORED, NOT_CALLED: CALLED}
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One request and what policies did with it. `example` says where it stands, in fields that people can follow."""
 
     operation: str
@@ -57,8 +57,7 @@ class Judged:
                 yield step, _EFFECTS[step.did]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     kind: str
     policy: str
     binding: str
@@ -67,8 +66,7 @@ class Key:
     resource: str
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """Requests to which one policy did one thing."""
 
     count: int = 0
@@ -77,8 +75,7 @@ class Group:
     examples: list[Json] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Missed:
+class Missed(Struct):
     """Requests that were not replayed, for one reason. `is_lost`: they should have been."""
 
     is_lost: bool
@@ -86,8 +83,7 @@ class Missed:
     example: Json = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """Grows with each request."""
 
     examples: int = 3

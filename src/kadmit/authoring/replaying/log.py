@@ -6,11 +6,11 @@ secret or too large, each in its own way; whatever is missing is a reason that i
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionResource
 from kadmit.authoring.request import MANAGER
@@ -29,8 +29,7 @@ _CONNECTIONS = connections.SUBRESOURCES | {"log"}
 _WITH_OBJECTS = ("Request", "RequestResponse")
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a request stands in the log, for examples."""
 
     audit_id: str
@@ -39,8 +38,7 @@ class Origin:
     uri: str
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(Struct, frozen=True):
     """A request that was admitted at the time, as far as the log tells of it."""
 
     operation: str
@@ -56,8 +54,7 @@ class Logged:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Unreplayable:
+class Unreplayable(Struct, frozen=True):
     """An event that stands for no write, or for one that cannot be made again."""
 
     reason: str

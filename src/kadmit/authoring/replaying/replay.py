@@ -7,8 +7,9 @@ one that changes nothing, and that is counted. Only what policies can ask about 
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.authoring.admission import Admission

@@ -4,8 +4,9 @@ An object that a policy would deny now can still be there: nobody asks until som
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from kadmit.api.errors import ApiError
 from kadmit.api.meta import GroupVersionKind

@@ -1,8 +1,9 @@
 """A run for people: suites with their counts, what went wrong in detail, and a last line that says it all."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from kadmit.authoring.suite.running import ERROR, FAILED, NOT_RUN, PASSED, SKIPPED, UNABLE, VERDICTS, Result, Run
 from kadmit.authoring.visible import visible
@@ -12,8 +13,7 @@ _COLOURS = {PASSED: GREEN, FAILED: RED, ERROR: RED, NOT_RUN: RED, UNABLE: YELLOW
 _MAX_NOT_RUN = 10  # named one by one; they all have the same reason
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How much is told, and how."""
 
     coloured: bool = False

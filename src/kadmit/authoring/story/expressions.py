@@ -3,8 +3,9 @@ chain, for what they saw has been kept.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from kadmit.authoring.story.places import Places
 from kadmit.authoring.story.shape import Evaluated, total_cost
@@ -22,8 +23,7 @@ CONDITION, VARIABLE, VALIDATION = "match condition", "variable", "validation"
 MESSAGE, MUTATION, ANNOTATION = "message", "mutation", "audit annotation"
 
 
-@dataclass(slots=True)
-class Purse:
+class Purse(Struct):
     """What several expressions may cost together; below nothing, no more are evaluated."""
 
     left: int = cost.PER_BINDING_BUDGET

@@ -1,15 +1,15 @@
 """The events of a request, split where policies or webhooks begin a round."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kadmit.admission import events
 from kadmit.admission.events import Event
 from kadmit.admission.outcome import Record
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """What happened while policies or webhooks had their round."""
 
     entered: events.Entered

@@ -6,7 +6,8 @@ entry, from the events that are about it, or from the clause by which the reques
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.admission import events
 from kadmit.admission.events import MUTATING, POLICIES, VALIDATING, WEBHOOKS, Event
@@ -54,8 +55,7 @@ def _attributes(attributes: Attributes) -> Json:
     return made | {"dryRun": attributes.dry_run}
 
 
-@dataclass(slots=True)
-class _Telling:
+class _Telling(Struct):
     admission: Admission
     places: Places
 

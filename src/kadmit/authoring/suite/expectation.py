@@ -1,8 +1,9 @@
 """What a case of a Kadmit suite expects, and how an outcome is held against it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.authoring.admission import OF_CALLS
 from kadmit.authoring.manifests import Json
@@ -15,8 +16,7 @@ from kadmit.patch.errors import PatchError
 _MAX_MISMATCHES = 20  # of one partial object; more would bury the first
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(Struct, frozen=True):
     """What is expected of a refusal. Without any of these it must come from a policy or a webhook, whatever it says."""
 
     code: int = 0
@@ -25,32 +25,28 @@ class Denial:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Texts in order, all of them; or some that must be among them."""
 
     texts: tuple[Text, ...] = ()
     all: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Annotations:
+class Annotations(Struct, frozen=True):
     """Audit annotations by key, all of them; or some that must be among them."""
 
     texts: Mapping[str, Text]
     all: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A webhook that is called, and a part of what it is sent."""
 
     name: str
     sent: Json | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """Everything that is given must hold; what is not given may be anything. Without a denial the request is admitted."""
 
     denied: Denial | None = None

@@ -4,8 +4,9 @@ Nothing here has been run, and nothing here reads a file: a suite is a value, so
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.authoring import visible
 from kadmit.authoring.manifests import File, Json, Manifest
@@ -15,8 +16,7 @@ OURS = "kadmit"
 ALLOW, DENY, FAIL, TIMEOUT, RESPONSE = "allow", "deny", "fail", "timeout", "response"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One answer of a scripted webhook."""
 
     does: str = ALLOW
@@ -32,8 +32,7 @@ class Reply:
 Scripts: TypeAlias = Mapping[str, tuple[Reply, ...]]  # by webhook name; the last reply answers all further calls
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One request. Without an operation it is an UPDATE where there is an old object, else a CREATE."""
 
     object: Manifest | None = None
@@ -66,16 +65,14 @@ class Expectation(Protocol):
         """What is not as expected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Golden:
+class Golden(Struct, frozen=True):
     """A file that holds the whole outcome. `text` is what it holds now, None if it is not there."""
 
     path: str
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One request and what is expected of it. `path` leads to it in its file.
 
     `unable` says why the case cannot be run here at all, `skipped` why its author does not want it to be.
@@ -92,8 +89,7 @@ class Case:
     skipped: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """A file of cases, and what is there for all of them. `depends` names every file and glob that it was made from."""
 
     file: File
@@ -109,8 +105,7 @@ class Suite:
         return self.file.name
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something in a suite that cannot be meant, and where it stands."""
 
     file: str

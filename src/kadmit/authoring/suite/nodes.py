@@ -5,8 +5,9 @@ place. Who began the reading raises `BadSuite` at its end, if anything was noted
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from kadmit.authoring.manifests import File
 from kadmit.authoring.suite.model import Problem
@@ -16,8 +17,7 @@ T = TypeVar("T")
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """What was found wrong with one document of a file."""
 
     file: File
@@ -29,8 +29,7 @@ class Problems:
         self.found.append(Problem(self.file.name, line, column, message, hint))
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value, the way to it, and where its problems are noted."""
 
     problems: Problems

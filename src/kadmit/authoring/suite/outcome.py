@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.authoring.admission import OF_CALLS, Admission
 from kadmit.authoring.manifests import Json
@@ -19,16 +20,14 @@ _REFUSALS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A webhook that was called, and the AdmissionRequest that it was sent."""
 
     name: str
     request: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The admission of its request, and what else expectations want to know."""
 
     admission: Admission  # NB: what it would be without admission, and events, only where somebody asked for them
@@ -63,8 +62,7 @@ class Outcome:
         return made | {k: v for k, v in rest.items() if v}
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing that is not as expected. `what` is the expectation's key; `diff` compares longer things line by line."""
 
     what: str

@@ -7,8 +7,9 @@ it has read.
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from kadmit.api import registration, yaml
 from kadmit.authoring import positions

@@ -5,8 +5,9 @@ and counts as an error.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from kadmit.api import yaml
 from kadmit.authoring.manifests import Json
@@ -27,8 +28,7 @@ VERDICTS = (PASSED, FAILED, ERROR, NOT_RUN, UNABLE, SKIPPED)
 # ---------------------------------------------------------------- plan
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A case that is to be run."""
 
     suite: Suite
@@ -52,8 +52,7 @@ def plan(suites: Iterable[Suite], wanted: Callable[[str], bool] = lambda _: True
 # ---------------------------------------------------------------- results
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What came of a case. Plain data: it goes from one process to another.
 
     `golden` is what the case's golden file should hold, where it holds something else.
@@ -67,8 +66,7 @@ class Judged:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A case and what came of it."""
 
     planned: Planned
@@ -103,8 +101,7 @@ class Result:
         return made | {"faults": [fault.as_json() for fault in judged.faults]}
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """All results of a plan, in its order."""
 
     results: tuple[Result, ...]
@@ -160,8 +157,7 @@ def coverage(planned: Iterable[Planned]) -> "Coverage":
 # ---------------------------------------------------------------- judging
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What a run is to give besides verdicts."""
 
     stories: bool = False

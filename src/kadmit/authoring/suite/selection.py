@@ -7,7 +7,8 @@ case of this name, with all its variations, in every suite whose path ends so.
 import posixpath
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Wanted = Callable[[str], bool]
 
@@ -21,8 +22,7 @@ class BadExpression(ValueError):
     """A selection that cannot be read; the message tells the column."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     column: int
     kind: str  # "(", ")", "and", "or", "not", "word"

@@ -1,12 +1,11 @@
 """What a text must be: exactly this, or one that contains these, or one that a pattern matches."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kadmit.cel.values import CelError
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Everything that is given must hold. Patterns are Go's, found anywhere in the text."""
 
     exact: str | None = None

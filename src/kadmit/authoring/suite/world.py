@@ -6,9 +6,10 @@ and cases may run in any order and in any process.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from kadmit.admission.answers import Answer
 from kadmit.admission.outcome import Record

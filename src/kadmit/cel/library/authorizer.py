@@ -6,9 +6,11 @@ The answer costs so much that one expression can afford two.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import ClassVar, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.cel import gotext, types
 from kadmit.cel.declarations import Cost, Example, Function, Impl, Overload, function, member
@@ -25,8 +27,7 @@ _REQUIREMENT_COST = 50.0  # a list and a struct
 _NO_OVERLOAD = CelError("no such overload")
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Who asks."""
 
     name: str = ""
@@ -41,8 +42,7 @@ def service_account(namespace: str, name: str) -> User:
     return User(f"system:serviceaccount:{namespace}:{name}", groups=groups)
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(Struct, frozen=True):
     """What is asked: a verb on a path, or (with `resource_request`) on a resource of any version of its group."""
 
     user: User
@@ -70,10 +70,8 @@ class Authorizer(Protocol):
 # ---------------------------------------------------------------- values
 
 
-class _Asked:
+class _Asked(Struct, frozen=True, eq=False):
     """What all values here share: functions take them, and nothing else. Even == on two of them fails."""
-
-    __slots__ = ()
 
     cel_type: ClassVar[Type]
 
@@ -88,8 +86,7 @@ class _Asked:
         return _NO_OVERLOAD
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision(_Asked):
+class Decision(_Asked, frozen=True, eq=False):
     """An answer: allowed or not, why, and what went wrong on the way (None: nothing)."""
 
     cel_type: ClassVar[Type] = types.struct("kubernetes.authorization.Decision")
@@ -100,8 +97,7 @@ class Decision(_Asked):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AuthorizerValue(_Asked):
+class AuthorizerValue(_Asked, frozen=True, eq=False):
     """The variable `authorizer`: a user, and who answers."""
 
     cel_type: ClassVar[Type] = types.struct("kubernetes.authorization.Authorizer")
@@ -111,8 +107,7 @@ class AuthorizerValue(_Asked):
     authorizer: Authorizer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathCheck(_Asked):
+class PathCheck(_Asked, frozen=True, eq=False):
     cel_type: ClassVar[Type] = types.struct("kubernetes.authorization.PathCheck")
     go_name: ClassVar[str] = "library.pathCheckVal"
 
@@ -120,8 +115,7 @@ class PathCheck(_Asked):
     attributes: Attributes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupCheck(_Asked):
+class GroupCheck(_Asked, frozen=True, eq=False):
     cel_type: ClassVar[Type] = types.struct("kubernetes.authorization.GroupCheck")
     go_name: ClassVar[str] = "library.groupCheckVal"
 
@@ -129,8 +123,7 @@ class GroupCheck(_Asked):
     attributes: Attributes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResourceCheck(_Asked):
+class ResourceCheck(_Asked, frozen=True, eq=False):
     cel_type: ClassVar[Type] = types.struct("kubernetes.authorization.ResourceCheck")
     go_name: ClassVar[str] = "library.resourceCheckVal"
 

@@ -9,9 +9,10 @@ precision as the least number of digits; %e always has six digits and takes its 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isinf, isnan
+
+from msgspec import Struct
 
 from kadmit.cel import ast, gotext, gotime, room, work
 from kadmit.cel.declarations import Example, Function, function, member
@@ -58,8 +59,7 @@ _KINDS: dict[str, frozenset[Kind]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One % of a format. `fault` is what is wrong with its text, found when its turn comes."""
 
     verb: str = ""

@@ -7,21 +7,20 @@ A request for authorization carries the requirements. One whose selector cannot 
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.cel import gotext
 from kadmit.cel.library import names
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
+class FieldRequirement(Struct, frozen=True):
     field: str
     operator: str  # = or !=
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRequirement:
+class LabelRequirement(Struct, frozen=True):
     key: str
     operator: str  # =, ==, !=, in, notin, gt, lt, exists, !
     values: tuple[str, ...] = ()

@@ -9,9 +9,10 @@ asked for sound metadata. Where Kubernetes walks a map, in random order, keys co
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api.fields import FieldError
 from kadmit.api.meta import GroupVersionKind
@@ -49,8 +50,7 @@ Json: TypeAlias = Any
 _Errors: TypeAlias = Iterator[FieldError]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """The rules of one kind; of its parts, by subresource."""
 
     create: Callable[[Object, Context], _Errors]

@@ -1,8 +1,9 @@
 """Containers of a pod: names, images, ports, variables, mounts, and which kinds of container take what."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -21,8 +22,7 @@ _NOT_EPHEMERAL = (
 _MAX_RULES, _MAX_EXIT_CODES = 20, 255
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What of its pod a container depends on."""
 
     volumes: Mapping[str, Mapping[str, Json]]

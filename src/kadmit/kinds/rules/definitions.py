@@ -6,9 +6,10 @@ versions, also if there is but one; so errors tell of `spec.validation`, of whic
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -82,8 +83,7 @@ def _rest(value: Object, old: Object | None) -> Iterator[FieldError]:
 # ---------------------------------------------------------------- inside
 
 
-@dataclass(frozen=True, slots=True)
-class _Inside:
+class _Inside(Struct, frozen=True):
     """A definition with what its versions share."""
 
     spec: Part

@@ -1,8 +1,9 @@
 """Whether the defaults in a schema are values that the schema itself would take."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path

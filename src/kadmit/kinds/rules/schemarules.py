@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -29,8 +30,7 @@ _ADVICE = (
 # ---------------------------------------------------------------- costs
 
 
-@dataclass(slots=True)
-class Costs:
+class Costs(Struct):
     """What all rules of a schema cost together. limited: whether each alone must keep to a limit, too."""
 
     limited: bool = True
@@ -63,8 +63,7 @@ def _over_budget(name: str, cost: int, limit: int) -> str:
     return f"{name} exceeds budget by factor of {told} ({_ADVICE})"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in a schema as its rules see it. count: how often it may be in an object; None: nobody knows."""
 
     raw: Schema

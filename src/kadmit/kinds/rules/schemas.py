@@ -1,8 +1,10 @@
 """The schema of a custom kind: what may stand in it, and where. `structure` and `schemadefaults` are asked first."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kadmit.api import fields
 from kadmit.api.fields import FieldError, Path
@@ -63,8 +65,7 @@ def _root(raw: Schema, at: Path, *, has_status: bool) -> Iterator[FieldError]:
         yield fields.forbidden(at.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root")
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
+class _Where(Struct, frozen=True):
     """What a place in a schema inherits from those above. uncorrelated: the list that keeps its rules from using oldSelf."""
 
     is_root: bool = False
@@ -79,8 +80,7 @@ class _Where:
         return self if self.uncorrelated is not None else replace(self, uncorrelated=at)
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     """Errors of rules are told after those of the schema."""
 
     schema: list[FieldError] = field(default_factory=list)

@@ -12,10 +12,10 @@ document is made of, so that the index costs next to nothing.
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
+from msgspec import Struct
 
 from kadmit.kinds.catalog import Catalog, Resource
 from kadmit.presentation.openapi import operations, schemas
@@ -29,14 +29,12 @@ _TOKEN = {"type": "apiKey", "name": "authorization", "in": "header", "descriptio
 _REVISION = "1.36/1"  # counts up when documents of the same resources come out differently
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     body: bytes
     etag: str  # with its quotes
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """What a document is made of: the resources of a version, or a path that tells what is served."""
 
     resources: tuple[Resource, ...] = ()

@@ -6,7 +6,8 @@ Names of operations are made of what is done, the group, the version, whether it
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kadmit.kinds import table
 from kadmit.kinds.catalog import Gvk, Resource, Subresource
@@ -80,8 +81,7 @@ _GIVEN_BACK = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one path. Schemas go by their names; `answers` by status code."""
 
     method: str

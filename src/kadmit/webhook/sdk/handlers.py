@@ -7,8 +7,9 @@ kinds, which a process that only answers has no use for.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from kadmit.webhook.sdk.request import Object, Request
 
@@ -46,8 +47,7 @@ class MutatingOptions(Options, total=False):
     reinvocation: Literal["Never", "IfNeeded"]
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(Struct, frozen=True):
     """One webhook. Fields are those of Options; `inline` is a plain function that never waits, and needs no thread."""
 
     function: Function

@@ -1,8 +1,9 @@
 """What a function that answers reviews is given and may say: the request, a refusal, warnings, audit annotations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 
@@ -21,8 +22,7 @@ class Deny(Exception):
         self.message, self.code, self.reason, self.details = message, code, reason, details
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Who made the request."""
 
     username: str = ""

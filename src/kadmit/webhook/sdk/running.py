@@ -8,10 +8,11 @@ import signal
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kadmit.webhook.answering import Handler, Limits
 from kadmit.webhook.callers import Callers
@@ -30,8 +31,7 @@ class RunError(Exception):
     """It cannot be served."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where to listen, and what callers are told: the URL, with {port} for the port that was found, and whom to trust."""
 
     host: str
@@ -43,8 +43,7 @@ class Place:
     files: tuple[Path, Path] | None = None  # certificate and key, if they may change
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     limits: Limits
     callers: Callers
     reload: bool = False

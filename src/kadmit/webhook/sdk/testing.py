@@ -8,10 +8,10 @@ import asyncio
 import base64
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from kadmit.api.meta import GroupVersionResource, parse_api_version
 from kadmit.matching.rules import compile_rules
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from kadmit.webhook.sdk.app import App
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of an object. `object` is it after the patch; None where the request is refused, or deletes."""
 
     allowed: bool

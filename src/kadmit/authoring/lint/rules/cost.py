@@ -4,7 +4,8 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kadmit.api.meta import GroupVersionKind, GroupVersionResource
 from kadmit.authoring.lint import samples
