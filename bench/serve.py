@@ -2,13 +2,14 @@
 
     python bench/serve.py
 
-Every subject is a process of its own, asked over one kept connection, in turn with the others, for the same Pods, no two of which
-are alike. What counts is the CPU time that its process took, in its best round, so that neither the client nor a busy machine
-tells much. Exit code 1: a target was missed.
+Every subject is two processes of its own, since no two are laid out alike in memory, each asked over one kept connection, in turn
+with the others, for the same Pods, no two of which are alike. What counts is the CPU time that the process took, in the best
+round, so that neither the client nor a busy machine tells much. Exit code 1: a target was missed.
 """
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import ssl
@@ -24,6 +25,7 @@ from typing import Any
 import orjson
 
 ROUNDS = 30
+PROCESSES = 2
 REQUESTS_A_ROUND = 100
 UNRELATED = 1000
 WANTED = {"no policy": 5.0, "10 JSONPatch": 9.0, "10 ApplyConfiguration": 11.0}  # times the echo
@@ -192,33 +194,38 @@ async def prepare(subject: Subject, objects: Iterator[Json]) -> None:
         await subject.post(f"{REGISTRATION}/{plural}", orjson.dumps(body))
 
 
-async def measure(subjects: dict[str, Subject]) -> None:
+Subjects = dict[str, list[Subject]]
+
+
+async def measure(subjects: Subjects) -> None:
     given = {
-        "10 JSONPatch": policies("JSONPatch", 10),
-        "10 ApplyConfiguration": policies("ApplyConfiguration", 10),
-        f"{UNRELATED} unrelated": policies("JSONPatch", UNRELATED, "configmaps"),
+        "10 JSONPatch": functools.partial(policies, "JSONPatch", 10),
+        "10 ApplyConfiguration": functools.partial(policies, "ApplyConfiguration", 10),
+        f"{UNRELATED} unrelated": functools.partial(policies, "JSONPatch", UNRELATED, "configmaps"),
     }
-    for name, subject in subjects.items():
-        await prepare(subject, given.get(name, iter(())))
-    for name in ("10 JSONPatch", "10 ApplyConfiguration"):
-        labels = orjson.loads(await subjects[name].post(PODS, orjson.dumps(pod())))["metadata"]["labels"]
-        assert len(labels) == 12, labels
+    everybody = [(name, subject) for name, same in subjects.items() for subject in same]
+    for name, subject in everybody:
+        await prepare(subject, given[name]() if name in given else iter(()))
+        if name in ("10 JSONPatch", "10 ApplyConfiguration"):
+            labels = orjson.loads(await subject.post(PODS, orjson.dumps(pod())))["metadata"]["labels"]
+            assert len(labels) == 12, labels
     numbers = itertools.count(1)
     for _ in range(ROUNDS):
         bodies = [orjson.dumps(pod(next(numbers))) for _ in range(REQUESTS_A_ROUND)]
-        for subject in subjects.values():
+        for _, subject in everybody:
             await subject.round(bodies)
 
 
-def report(subjects: dict[str, Subject], ready: float) -> bool:
+def report(subjects: Subjects, ready: float) -> bool:
     """Print every figure; whether all targets are met."""
-    unit, nothing = subjects["echo"].best, subjects["no policy"].best
-    many = subjects[f"{UNRELATED} unrelated"]
+    best = {name: min(subject.best for subject in same) for name, same in subjects.items()}
+    many, unit = f"{UNRELATED} unrelated", best["echo"]
     print(f"{'aiohttp echo':<26} {unit:8.0f} µs")
-    met = [_line(name, subjects[name].best, subjects[name].best / unit, wanted, "echo") for name, wanted in WANTED.items()]
-    met.append(_line(f"{UNRELATED} unrelated", many.best, many.best / nothing, WANTED_UNRELATED, "no policy"))
-    met.append(many.megabytes < WANTED_MEGABYTES)
-    print(f"{f'memory with {UNRELATED}':<26} {many.megabytes:8.0f} MB  ({_missed(met[-1])}under {WANTED_MEGABYTES:g})")
+    met = [_line(name, best[name], best[name] / unit, wanted, "echo") for name, wanted in WANTED.items()]
+    met.append(_line(many, best[many], best[many] / best["no policy"], WANTED_UNRELATED, "no policy"))
+    megabytes = max(subject.megabytes for subject in subjects[many])
+    met.append(megabytes < WANTED_MEGABYTES)
+    print(f"{f'memory with {UNRELATED}':<26} {megabytes:8.0f} MB  ({_missed(met[-1])}under {WANTED_MEGABYTES:g})")
     met.append(ready < WANTED_READY)
     print(f"{'ready':<26} {ready:8.2f} s   ({_missed(met[-1])}under {WANTED_READY:g})")
     return all(met)
@@ -245,12 +252,15 @@ def ready_seconds(folder: Path) -> float:
 def main() -> int:
     if sys.argv[1:2] == ["--echo"]:
         asyncio.run(echo(Path(sys.argv[2])))
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as made, contextlib.ExitStack() as stack:
+        folder = Path(made)
         ready = ready_seconds(folder)
         names = ["no policy", "10 JSONPatch", "10 ApplyConfiguration", f"{UNRELATED} unrelated"]
-        subjects = {each: stack.enter_context(serving(folder / each.replace(" ", "-"))) for each in names}
-        subjects["echo"] = stack.enter_context(echoing(folder / names[0].replace(" ", "-")))
+        subjects: Subjects = {name: [] for name in (*names, "echo")}
+        for name, number in itertools.product(names, range(PROCESSES)):
+            subjects[name].append(stack.enter_context(serving(folder / f"{name}-{number}".replace(" ", "-"))))
+        certificates = folder / f"{names[0]}-0".replace(" ", "-")
+        subjects["echo"] += [stack.enter_context(echoing(certificates)) for _ in range(PROCESSES)]
         asyncio.run(measure(subjects))
         print(f"Pod of {len(orjson.dumps(pod())) / 1000:.1f} kB, dry-run creates over TLS, CPU time of the server")
         return 0 if report(subjects, ready) else 1

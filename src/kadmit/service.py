@@ -11,9 +11,9 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import uvloop
 from aiohttp import web
 from msgspec import Struct
 
@@ -108,16 +108,7 @@ def _worked(worker: "_Worker") -> int:
 
 
 def _run(worker: "_Worker") -> None:
-    _loop().run(worker.run())
-
-
-def _loop() -> ModuleType:
-    """Whose event loop: that of uvloop, an optional extra, is faster and otherwise the same."""
-    try:
-        import uvloop  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return asyncio
-    return uvloop  # type: ignore[no-any-return,unused-ignore]
+    uvloop.run(worker.run())
 
 
 class _Worker:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
-from kadmit.admission import answers, events, exemptions, patchtext, policies, webhooks
+from kadmit.admission import answers, changes, events, exemptions, patchtext, policies, webhooks
 from kadmit.admission.answers import Answer, CallFailed
 from kadmit.admission.events import MUTATING, POLICIES, WEBHOOKS
 from kadmit.admission.outcome import Record
@@ -24,7 +24,7 @@ from kadmit.api.gojson import marshal, quoted
 from kadmit.api.meta import GroupVersionKind
 from kadmit.kinds.conversion import UnknownConversion
 from kadmit.kinds.settling import OtherKind, Unconvertible
-from kadmit.matching.attributes import CREATE, Attributes, Json
+from kadmit.matching.attributes import Attributes, Json
 from kadmit.matching.criteria import Match
 from kadmit.patch import jsonpatch
 from kadmit.patch.errors import PatchError
@@ -229,10 +229,8 @@ def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, na
                 record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), error))
             raise
         del bound["variables"]  # NB: it holds what holds it; let go, the bindings need no garbage collector
-        if not isinstance(result, Rejection) and match.kind != versioned.kind:
-            result = _back(result, match.kind, versioned.kind, chain.world)
-        if not isinstance(result, Rejection) and result is not plain["object"] and _is_custom_scale(versioned, chain.world):
-            result = Rejection(f"request to convert CR to an invalid group/version: {versioned.kind.group_version}")
+        if not isinstance(result, Rejection):
+            result = _returned(result, plain["object"], match.kind, versioned, chain.world)
         if record.events is not None:
             record.happened(events.Mutated(policy, invocation.binding, params, match, index, dict(plain), result))
         if isinstance(result, Rejection):
@@ -245,6 +243,20 @@ def _mutate_all(chain: _Chain, invocation: Invocation, versioned: Attributes, na
         chain.fine_times = False
     _take_over(chain, invocation, versioned, before, plain["object"])
     return done
+
+
+def _returned(result: Json, before: Json, kind: GroupVersionKind, versioned: Attributes, world: World) -> "Json | Rejection":
+    """The object in the version of the request, if kube-apiserver can have it there."""
+    if kind != versioned.kind:
+        return _back(result, kind, versioned.kind, world)
+    if versioned.subresource == "scale" and result is not before and _is_custom(versioned, world):
+        # NB: a patched Scale of a custom kind is read as an object without a type, which has no way back.
+        return Rejection(f"request to convert CR to an invalid group/version: {kind.group_version}")
+    return result
+
+
+def _is_custom(versioned: Attributes, world: World) -> bool:
+    return any(world.is_custom(kind) for _, kind in world.equivalents(versioned.resource, ""))
 
 
 def _back(result: Json, kind: GroupVersionKind, wanted: GroupVersionKind, world: World) -> "Json | Rejection":
@@ -263,17 +275,9 @@ def _error_type(error: ApiError) -> str:
     return "no_error" if is_late else "invalid_error"
 
 
-def _is_custom_scale(versioned: Attributes, world: World) -> bool:
-    """NB: kube-apiserver reads a patched Scale of a custom kind as an object without a type, and cannot convert that back."""
-    return versioned.subresource == "scale" and any(world.is_custom(k) for _, k in world.equivalents(versioned.resource, ""))
-
-
 def _take_over(chain: _Chain, invocation: Invocation, versioned: Attributes, before: Json | None, after: Json | None) -> None:
     if after is None or after is before:
         return
-    if not equal(before, after):
-        chain.policies.require()
-        chain.changed = True
     changed = after if invocation.match.kind == versioned.kind else chain.world.convert(after, versioned.kind)
     chain.attributes = chain.attributes.with_object(changed)
 
@@ -463,45 +467,14 @@ def _take_patch(chain: _Chain, call: Call, patch: jsonpatch.Patch, verdict: answ
         raise errors.internal(str(e)) from None
     _annotate_patch(chain.record, webhook, verdict, suffix)
     # NB: new times lose their fractions on the way through a patch, so the first patch always changes something.
-    fresh = chain.fine_times and _has_new_times(chain.attributes, chain.world)
-    changed = fresh or not equal(live, settled) or _has_lost(live, patched)
+    fresh = chain.fine_times and changes.has_new_times(chain.attributes, chain.world)
+    changed = fresh or not equal(live, settled) or changes.has_lost(live, patched)
     chain.fine_times = False
     if chain.record.events is not None:
         chain.record.happened(events.Patched(webhook, live, settled, changed))
     as_is = chain.unfit is not None or match.kind == chain.attributes.kind
     chain.attributes = chain.attributes.with_object(settled if as_is else chain.world.convert(settled, chain.attributes.kind))
     return changed
-
-
-def _has_new_times(attributes: Attributes, world: World) -> bool:
-    """Whether this request has given somebody fields to own. NB: custom objects have no times, only texts of times."""
-    new, old = attributes.object, attributes.old_object
-    if new is None or world.is_custom(attributes.kind):
-        return False
-    if old is None:
-        return attributes.operation == CREATE
-    before = {_owner(entry): entry.get("time") for entry in _managed(old)}
-    return any(before.get(_owner(entry), "") != entry.get("time") for entry in _managed(new)) or _has_gained(old, new)
-
-
-def _managed(value: Json) -> Sequence[Json]:
-    return (value.get("metadata") or {}).get("managedFields") or ()
-
-
-def _owner(entry: Json) -> tuple[object, ...]:
-    return tuple(entry.get(part) for part in ("manager", "operation", "apiVersion", "subresource"))
-
-
-def _has_gained(old: object, new: object) -> bool:
-    """Whether anything is new or different. NB: times tell only whole seconds, so one that is the same may still be new."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return any(key not in _OWN and _has_gained(old.get(key), value) for key, value in new.items())
-    if isinstance(old, list) and isinstance(new, list):
-        return any(item not in old for item in new)
-    return old != new
-
-
-_OWN = frozenset(("managedFields", "resourceVersion", "generation"))  # what nobody owns
 
 
 def _settled(chain: _Chain, match: Match, patched: Json, live: Json) -> Json:
@@ -514,15 +487,6 @@ def _settled(chain: _Chain, match: Match, patched: Json, live: Json) -> Json:
                 return chain.world.convert(other.object, match.kind)
         chain.unfit = other
         return other.object
-
-
-def _has_lost(live: object, patched: object) -> bool:
-    """Whether a patch took anything away. NB: that is a change even where a default brings it back."""
-    if isinstance(live, dict) and isinstance(patched, dict):
-        return any(value not in (None, {}, []) and _has_lost(value, patched.get(key)) for key, value in live.items())
-    if isinstance(live, list) and isinstance(patched, list):
-        return len(live) > len(patched) or any(_has_lost(a, b) for a, b in zip(live, patched, strict=False))
-    return patched is None
 
 
 def _annotate_patch(record: Record, webhook: Webhook, verdict: answers.Verdict, suffix: str) -> None:

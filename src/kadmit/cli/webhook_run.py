@@ -220,11 +220,8 @@ def _callers(authorities: Path | None, names: tuple[str, ...], tokens: Path | No
 
 
 def _event_loops() -> asyncio.Runner:
-    """uvloop's where it is installed: faster, and otherwise the same."""
-    try:
-        import uvloop  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return asyncio.Runner()
+    import uvloop
+
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
