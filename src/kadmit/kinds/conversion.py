@@ -14,7 +14,7 @@ Object: TypeAlias = dict[str, Json]
 
 _CORE_EVENT: Gvk = ("", "v1", "Event")
 _NEW_EVENT: Gvk = ("events.k8s.io", "v1", "Event")
-_NEW_NAMES = {
+EVENT_NAMES = {
     "involvedObject": "regarding",
     "message": "note",
     "source": "deprecatedSource",
@@ -23,7 +23,8 @@ _NEW_NAMES = {
     "count": "deprecatedCount",
     "reportingComponent": "reportingController",
 }
-_CORE_NAMES = {new: old for old, new in _NEW_NAMES.items()}
+"""What the two groups of Events call the same things, the core group first."""
+_CORE_NAMES = {new: old for old, new in EVENT_NAMES.items()}
 
 
 class UnknownConversion(Exception):
@@ -47,7 +48,7 @@ def convert(value: Object, to: Gvk) -> Object:
     return {**value, "apiVersion": _api_version(to)}
 
 
-_EVENTS = {(_CORE_EVENT, _NEW_EVENT): _NEW_NAMES, (_NEW_EVENT, _CORE_EVENT): _CORE_NAMES}
+_EVENTS = {(_CORE_EVENT, _NEW_EVENT): EVENT_NAMES, (_NEW_EVENT, _CORE_EVENT): _CORE_NAMES}
 
 
 def _renamed(event: Object, to: Gvk, names: dict[str, str]) -> Object:

@@ -7,6 +7,7 @@ from kadmit.api import fields
 from kadmit.api.fields import FieldError
 from kadmit.cel.library import names
 from kadmit.kinds import internals
+from kadmit.kinds.conversion import EVENT_NAMES
 from kadmit.kinds.rules import meta, naming
 from kadmit.kinds.rules.meta import Object
 from kadmit.patch import equality
@@ -17,16 +18,6 @@ Part: TypeAlias = Mapping[str, Json]
 _OBJECT = fields.path("involvedObject", "namespace")
 _MISMATCH = "does not match event.namespace"
 _LIMIT, _MESSAGE_LIMIT = 128, 1024
-# What the two groups call the same things, the core group first.
-_NAMES = {
-    "involvedObject": "regarding",
-    "message": "note",
-    "source": "deprecatedSource",
-    "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp",
-    "count": "deprecatedCount",
-    "reportingComponent": "reportingController",
-}
 
 
 def create_core(event: Object) -> Iterator[FieldError]:
@@ -71,7 +62,7 @@ def update(new: Object, old: Object) -> Iterator[FieldError]:
 def _as_core(event: Object) -> Object:
     """An event with the names of the core group, by which errors call its members."""
     made = dict(event)
-    for core, own in _NAMES.items():
+    for core, own in EVENT_NAMES.items():
         if core != "reportingComponent" and own in made:
             made[core] = made.pop(own)
     return made
