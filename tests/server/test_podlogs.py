@@ -36,6 +36,8 @@ def test_a_pod_without_a_node_has_no_log() -> None:
             {"tailLines": ["-1"]},
             f"{BAD}: tailLines: Invalid value: -1: must be greater than or equal to 0",
         ),
+        (pod("a"), {"tailLines": ["--5"]}, 'strconv.ParseInt: parsing "--5": invalid syntax'),
+        (pod("a"), {"tailLines": ["9" * 5000]}, f'strconv.ParseInt: parsing "{"9" * 5000}": value out of range'),
         (pod("a"), {"limitBytes": ["0"]}, f"{BAD}: limitBytes: Invalid value: 0: must be greater than 0"),
     ],
 )

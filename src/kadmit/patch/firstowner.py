@@ -12,7 +12,7 @@ NB: what is written is shared between answers and must never be changed, as all 
 
 from collections.abc import Callable, Mapping
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kadmit.patch import values
 from kadmit.patch.fieldpath import Element, Set
@@ -23,6 +23,7 @@ Fields: TypeAlias = dict[str, object]
 Writer: TypeAlias = Callable[[Any], Fields]
 _Step: TypeAlias = Callable[[Any], Fields | None]
 _Names: TypeAlias = tuple[Any, ...]
+_T = TypeVar("_T")
 
 _MOST_WRITERS, _MOST_CREATORS = 4096, 512
 _MOST_PLANS = 64
@@ -305,17 +306,21 @@ def _keyed_writer(shape: ListShape) -> Writer:
     return _one_key_writer(shape, shape.keys[0]) if len(shape.keys) == 1 else _many_keys_writer(shape, tuple(sorted(shape.keys)))
 
 
+def _remembered(texts: dict[_T, str], key: _T, text: str) -> str:
+    """The text, kept for the next time unless it is long. NB: names are users', so there is an end to what is kept."""
+    if len(text) <= _LONGEST_REMEMBERED:
+        if len(texts) >= _MOST_TEXTS:
+            texts.clear()
+        texts[key] = text
+    return text
+
+
 def _one_key_writer(shape: ListShape, key: str) -> Writer:
     opening = f"k:{{{values.json_name(key)}:"
     texts: dict[str, str] = {}  # of names that were met before: they come with every request
 
     def text_of(name: str) -> str:
-        text = f"{opening}{_key_text(name)}}}"
-        if len(text) <= _LONGEST_REMEMBERED:
-            if len(texts) >= _MOST_TEXTS:
-                texts.clear()
-            texts[name] = text
-        return text
+        return _remembered(texts, name, f"{opening}{_key_text(name)}}}")
 
     def write(value: Any) -> Fields:
         if type(value) is not list:
@@ -348,11 +353,7 @@ def _many_keys_writer(shape: ListShape, keys: tuple[str, ...]) -> Writer:
 
     def text_of(names: _Names, exactly: _Names) -> str:
         text = "".join([opening + _key_text(name) for opening, name in zip(openings, names, strict=True)]) + "}"
-        if len(text) <= _LONGEST_REMEMBERED:
-            if len(texts) >= _MOST_TEXTS:
-                texts.clear()
-            texts[exactly] = text
-        return text
+        return _remembered(texts, exactly, text)
 
     def write(value: Any) -> Fields:
         if type(value) is not list:

@@ -16,7 +16,11 @@ def text(query: Query, key: str) -> str:
 def flag(query: Query, key: str) -> bool | None:
     """None where there is none. NB: whatever is not false is true."""
     values = query.get(key)
-    return values[0] != "0" and values[0].lower() != "false" if values else None
+    return is_on(values[0]) if values else None
+
+
+def is_on(value: str) -> bool:
+    return value != "0" and value.lower() != "false"
 
 
 def integer(query: Query, key: str) -> int | None:

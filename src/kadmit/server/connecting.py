@@ -9,6 +9,7 @@ from kadmit.api.errors import ApiError, Details, Status
 from kadmit.api.gojson import quoted
 from kadmit.api.meta import GroupResource
 from kadmit.matching.attributes import Json
+from kadmit.presentation import queries
 from kadmit.resources import connections, verbs
 from kadmit.resources.context import Options, Target, metadata_of
 from kadmit.resources.verbs import Verb
@@ -45,8 +46,13 @@ def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb
     live = verbs.find(resources.cache.state, target)
     node = (live.get("spec") or {}).get("nodeName") if target.resource.plural == "pods" else ""
     if node and target.subresource != _PROXY and resources.cache.state.get(_NODES, "", node) is None:
-        raise errors.not_found(GroupResource("", "pods"), node)  # NB: Kubernetes calls the node a pod
+        raise no_node(node)
     raise _nowhere(target, live, str((attributes.object or options).get("container") or ""))
+
+
+def no_node(name: str) -> ApiError:
+    """NB: Kubernetes calls the node a pod."""
+    return errors.not_found(GroupResource("", "pods"), name)
 
 
 # ---------------------------------------------------------------- options
@@ -54,7 +60,7 @@ def _connect(resources: "Resources", exchange: Exchange, target: Target) -> Verb
 
 def _flag(values: Sequence[str]) -> bool:
     """NB: even without a value, a flag that is there is on."""
-    return values[0] != "0" and values[0].lower() != "false"
+    return queries.is_on(values[0])
 
 
 def _ports(values: Sequence[str]) -> list[int]:

@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NamedTuple, TypeAlias
 
@@ -64,10 +64,11 @@ class Supervisor:
 
     def _start(self, number: int, ready: Callable[[], None] = lambda: None) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # NB: a signal in between would be handled in both processes
-        process = os.fork()
-        if process == 0:
-            os._exit(self._worked(Place(number, self._lifeline, ready)))
-        self._workers[process] = number, time.monotonic()
+        if not self._ending:  # NB: who begins after the signal is never told of it
+            process = os.fork()
+            if process == 0:
+                os._exit(self._worked(Place(number, self._lifeline, ready)))
+            self._workers[process] = number, time.monotonic()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def _worked(self, place: Place) -> int:
@@ -86,8 +87,7 @@ class Supervisor:
         self._log.error("a worker ended, another takes its place", worker=number, code=os.waitstatus_to_exitcode(status))
         if time.monotonic() - since < PAUSE_SECONDS:
             time.sleep(PAUSE_SECONDS)
-        if not self._ending:
-            self._start(number)
+        self._start(number)
 
     @contextmanager
     def _on_signals(self) -> Iterator[None]:
@@ -101,7 +101,8 @@ class Supervisor:
     def _end(self, _signal: int, _frame: FrameType | None) -> None:
         self._ending = True
         for process in self._workers:
-            os.kill(process, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(process, signal.SIGTERM)
 
 
 def _tell(pipe: int) -> None:
